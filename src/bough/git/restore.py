@@ -104,7 +104,7 @@ async def apply(planned: Plan) -> None:
             await _carry_out(
                 planned.working_copy, planned.now.sha, writes, [path.path for path in back if path.after == ABSENT]
             )
-        raise Conflict("restore_failed", f"The files could not be restored: {_told(error)}.") from error
+        raise Conflict("restore_failed", f"The files could not be restored: {_reason(error)}.") from error
 
 
 def checked_path(path: str) -> str:
@@ -278,5 +278,5 @@ def _in_the_way(top: str, path: str, removes: set[str]) -> list[str]:
     return [item for item in inside if item not in removes]
 
 
-def _told(error: OSError | GitFailed) -> str:
+def _reason(error: OSError | GitFailed) -> str:
     return error.message if isinstance(error, GitFailed) else str(error.strerror or error)

@@ -131,21 +131,21 @@ async def take(
     Leaves out nested repositories unless they are submodules. Raises `TooMuch` beyond `limits`. With `memory`,
     returns the last snapshot again if nothing has changed."""
     shot = _Shot(path, limits)
-    scanned = await shot.look(ignored)
+    scanned = await shot.scan(ignored)
     memory = memory or Memory()
     shot.count(scanned.changed)
-    seen = await asyncio.to_thread(_looks, memory.top, scanned) if memory.seen is not None and not also else None
+    seen = await asyncio.to_thread(_fingerprint, memory.top, scanned) if memory.seen is not None and not also else None
     if seen is not None and seen == memory.seen and memory.snapshot is not None:
         return memory.snapshot
     if scanned.head is not None and not scanned.lines and not also:
         tree = await _tree_of(path, scanned.head)
         snapshot = Snapshot(scanned.head, tree, scanned.head, scanned.branch)
-        memory.seen, memory.snapshot = _looks("", scanned), snapshot
+        memory.seen, memory.snapshot = _fingerprint("", scanned), snapshot
         return snapshot
     memory.seen = None
     where = await working_copy(path)
     memory.top = where.top
-    seen = await asyncio.to_thread(_looks, where.top, scanned)
+    seen = await asyncio.to_thread(_fingerprint, where.top, scanned)
     snapshot = await shot.commit(where, scanned, also)
     if not also and not ignored and seen is not None and not shot.notes:
         memory.seen, memory.snapshot = seen, snapshot
@@ -184,7 +184,7 @@ class _Shot:
         if self._limits is not None and len(paths) > self._limits.files:
             raise TooMuch(f"{len(paths)} files are not committed; {self._limits.files} are the limit.")
 
-    async def look(self, ignored: bool) -> Scan:
+    async def scan(self, ignored: bool) -> Scan:
         while True:
             try:
                 return await scan(self._path, self.quiet, ignored=ignored)
@@ -272,7 +272,7 @@ def _size(top: str, paths: list[str]) -> int:
     return size
 
 
-def _looks(top: str, scanned: Scan) -> tuple[object, ...] | None:
+def _fingerprint(top: str, scanned: Scan) -> tuple[object, ...] | None:
     """Returns what tells whether anything has changed: git's own output and the timestamps of everything it only
     names."""
     if len(scanned.changed) > MOST_COMPARED:

@@ -84,8 +84,8 @@ def _word(state: str, module: str) -> str:
 async def distance(path: str, other: str) -> tuple[int, int] | None:
     """Returns how many commits HEAD is ahead of and behind `other`."""
     with contextlib.suppress(GitFailed, ValueError):
-        told = await git(path, "rev-list", "--left-right", "--count", "--end-of-options", f"HEAD...{other}")
-        ahead, behind = told.split()
+        counts = await git(path, "rev-list", "--left-right", "--count", "--end-of-options", f"HEAD...{other}")
+        ahead, behind = counts.split()
         return int(ahead), int(behind)
     return None
 
@@ -99,21 +99,21 @@ async def own_commits(path: str, branch: str | None, *, remotes_only: bool = Fal
     else:
         ours, held_by = ["HEAD"], [*([f"--exclude={branch}"] if branch else []), "--branches"]
     # Without a commit there is no HEAD and nothing to lose; a file may be called HEAD.
-    meant = ["--ignore-missing", *ours, "--not", *held_by, "--remotes", "--"]
-    total = int(await git(path, "rev-list", "--count", *meant))
+    selection = ["--ignore-missing", *ours, "--not", *held_by, "--remotes", "--"]
+    total = int(await git(path, "rev-list", "--count", *selection))
     if not total:
         return Commits([], 0)
-    text = await git(path, "log", "-z", f"--max-count={NAMED}", "--no-show-signature", "--format=%H %s", *meant)
+    text = await git(path, "log", "-z", f"--max-count={NAMED}", "--no-show-signature", "--format=%H %s", *selection)
     lines = [line.partition(" ") for line in text.split("\0") if line]
     return Commits([(sha, shown(subject)) for sha, _, subject in lines], total)
 
 
 async def submodules(path: str) -> list[str]:
     """Returns the checked-out submodules of a working copy, including nested ones."""
-    found: list[str] = []
+    nested: list[str] = []
     for inner in await own_submodules(path):
-        found += [inner, *await submodules(inner)]
-    return found
+        nested += [inner, *await submodules(inner)]
+    return nested
 
 
 async def own_submodules(path: str) -> list[str]:

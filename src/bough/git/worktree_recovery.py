@@ -57,7 +57,7 @@ async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str
     return [f"{own}/files", *(await git(path, *named)).split()]
 
 
-async def kept(repo: str, worktree_id: str) -> str | None:
+async def recovery_ref(repo: str, worktree_id: str) -> str | None:
     """Returns the ref of a kept worktree."""
     ref = f"{PREFIX}/{worktree_id}"
     return ref if await resolve(repo, ref) is not None else None

@@ -171,7 +171,7 @@ async def test_a_gap_is_told_plainly(tmp_path: Path) -> None:
     """A3: what is no longer kept is announced as a gap before what is; a cursor within reach has none."""
     async with serving(tmp_path, keep_events=10) as server:
         await rename(server, 50)
-        await server.services.maintenance.look()
+        await server.services.maintenance.run_once()
         async with server.client.events(cursor=0) as events:
             await events.until(is_ready)
         gap, *kept, ready = events.seen
@@ -195,7 +195,7 @@ async def test_a_gap_that_opens_while_catching_up_is_told(tmp_path: Path) -> Non
             frames = stream.frames()
             first = await anext(frames)
             assert len(first) == PAGE
-            await server.services.maintenance.look()
+            await server.services.maintenance.run_once()
             second = await anext(frames)
             assert [frame.kind for frame in second] == ["stream.gap"]
             assert f'"from":{first[-1].cursor}'.encode() in second[0].data

@@ -237,5 +237,5 @@ async def test_old_calls_are_forgotten(place: ToolServer) -> None:
     services = place.server.services
     old = before(services.settings.keep_answers + 60)
     await services.store.write(lambda change: change.tx.run(age, at=old))
-    await services.maintenance.look()
+    await services.maintenance.run_once()
     assert await rows(place, agent.id) == []

@@ -21,7 +21,7 @@ async def test_the_last_text_is_stored_before_the_end_but_not_the_answer(server:
     recorder.confirm_to(stored.append)
 
     recorder.take([said("one")], 1)
-    recorder.heard(2, hold=True)
+    recorder.received(2, hold=True)
     await recorder.flush()
     assert stored == [1] and recorder.last == 2
     assert [message["text"] for message in await messages(server.client, session, "text")] == ["one"]

@@ -13,9 +13,9 @@ from bough.model.message import QUEUED_BASE, Message, Role, raw
 
 
 def transcript(messages: list[Message], largest: int = 200_000) -> Replay:
-    telling = HistoryText(largest)
-    telling.add(reversed(messages))
-    return telling.told()
+    history = HistoryText(largest)
+    history.add(reversed(messages))
+    return history.build()
 
 
 def said(position: int, role: Role, **content: Any) -> Message:
@@ -77,17 +77,17 @@ def test_then_the_oldest_entries() -> None:
 
 def test_outputs_and_entries_are_counted_apart() -> None:
     """B1: Messages stay while there is output to drop, and entries that were not even read are counted too."""
-    telling = HistoryText(300)
+    history = HistoryText(300)
     for messages in (
         [text(5, "s" * 200)],
         [tool(4, "a" * 300), text(3, "near")],
         [text(2, "f" * 200), text(1, "distant")],
     ):
-        assert not telling.full
-        telling.add(messages)
-    assert telling.full
-    telling.skip(7)
-    past = telling.told()
+        assert not history.full
+        history.add(messages)
+    assert history.full
+    history.skip(7)
+    past = history.build()
     assert "near" in past.text and NO_OUTPUT in past.text and "distant" not in past.text
     assert "[9 earlier entries are left out here]" in past.text
     assert past.left_out == "the output of 1 tool calls is left out and 9 of the oldest entries are left out"

@@ -177,7 +177,7 @@ async def test_agents_that_cannot_resume_do_not_starve_their_tree(tmp_path: Path
         root = await trees.root(agent="forgetful")
         await trees.say(root, "one heron")
         stranger = await trees.client.prompt(await trees.root(), "[[say x]]")
-        await trees.server.services.scheduler.look()
+        await trees.server.services.scheduler.start_turns()
         assert (await trees.client.get(f"/api/tasks/{stranger}"))["status"] == "queued"
         await trees.spawn(root, "[[say done]]")
         [_, report] = await trees.rested(root, 2)

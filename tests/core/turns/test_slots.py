@@ -51,7 +51,7 @@ async def test_an_agent_that_cannot_resume_keeps_its_slot(tmp_path: Path) -> Non
         awake, waiting = await open_session(server, agent="forgetful"), await open_session(server)
         await client.ask(awake, "hello")
         task = await client.prompt(waiting, "hello")
-        await server.services.scheduler.look()
+        await server.services.scheduler.start_turns()
         assert (await client.get(f"/api/tasks/{task}"))["status"] == "queued"
         await client.post(f"/api/sessions/{awake}/complete")
         assert (await client.wait_task(task))["status"] == "completed"
@@ -115,7 +115,7 @@ async def test_the_idle_timeout_waits_for_work(tmp_path: Path) -> None:
         bystander = await open_session(server)
         async with client.events(bystander, 0) as events:
             await events.until(lambda event: event.get("data", {}).get("status") == "completed")
-        await server.services.maintenance.look()
+        await server.services.maintenance.run_once()
         for session in (asking, running, paused):
             assert (await client.get(f"/api/sessions/{session}"))["status"] == "active"
 

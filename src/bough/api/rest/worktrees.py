@@ -123,7 +123,7 @@ async def preview_losses(
 
 @get("/worktrees/{worktree_id:str}", responses=errors(404, 409), summary="Get a worktree with its git status")
 async def get_worktree(services: Services, worktree_id: Id) -> WorktreeDetail:
-    row, state, uses = await services.worktrees.look(worktree_id)
+    row, state, uses = await services.worktrees.detail(worktree_id)
     return WorktreeDetail(*_values(row), git=state, sessions=uses)
 
 

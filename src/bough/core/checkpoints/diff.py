@@ -48,8 +48,8 @@ class Changes:
             return task, session, await moments(tx, task.id), others
 
         task, session, checkpoints, others = await self._store.read(read)
-        before = kept(checkpoints.before, f"Task {task.id}", "before it began")
-        after = None if task.ended_at is None else kept(checkpoints.after, f"Task {task.id}", "when it ended")
+        before = require_files(checkpoints.before, f"Task {task.id}", "before it began")
+        after = None if task.ended_at is None else require_files(checkpoints.after, f"Task {task.id}", "when it ended")
         diff = await self._between(session, before, after, only, text)
         return msgspec.structs.replace(diff, task_id=task.id, overlaps=[overlap.id for overlap in others])
 
@@ -64,7 +64,7 @@ class Changes:
             return session, first, last, any(checkpoint.status in IN_FLIGHT for checkpoint in at_work)
 
         session, first, last, at_work = await self._store.read(read)
-        first = kept(first, f"Session {session.id}", "before its first task")
+        first = require_files(first, f"Session {session.id}", "before its first task")
         if last is not None and (at_work or last.created_at < first.created_at):
             last = None
         return await self._between(session, first, last, only, text)
@@ -74,9 +74,9 @@ class Changes:
     ) -> CheckpointDiff:
         path = checked_path(only) if only is not None else None
         cwd = session.cwd
-        old = await there(cwd, before)
+        old = await require_commit(cwd, before)
         if after is not None:
-            new = await there(cwd, after)
+            new = await require_commit(cwd, after)
         else:
             try:
                 new = (await self._checkpoints.snapshot(cwd)).sha
@@ -93,7 +93,7 @@ class Changes:
         )
 
 
-def kept(checkpoint: Checkpoint | None, whose: str, when: str) -> Checkpoint:
+def require_files(checkpoint: Checkpoint | None, whose: str, when: str) -> Checkpoint:
     """Returns the checkpoint if it holds files, or raises `Conflict` with the reason."""
     if checkpoint is None or checkpoint.sha is None:
         note = checkpoint.note if checkpoint is not None else None
@@ -102,7 +102,7 @@ def kept(checkpoint: Checkpoint | None, whose: str, when: str) -> Checkpoint:
     return checkpoint
 
 
-async def there(cwd: str, checkpoint: Checkpoint) -> str:
+async def require_commit(cwd: str, checkpoint: Checkpoint) -> str:
     """Returns the checkpoint's commit, or raises `Conflict` if the repository no longer has it."""
     if checkpoint.sha is None or not await refs.held(cwd, checkpoint.sha):
         raise Conflict("checkpoint_gone", f"The files of checkpoint {checkpoint.id} are no longer in the repository.")

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import structlog
 
-from bough.core.checkpoints.diff import kept, there
+from bough.core.checkpoints.diff import require_commit, require_files
 from bough.core.checkpoints.take import AT_WORK, Checkpoints, FolderState, busy, moments, of_restore, record
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS
@@ -92,7 +92,7 @@ class Restoring:
                 if body.moment == "before"
                 else (checkpoints.after, "at its end")
             )
-            return kept(chosen, f"Task {task.id}", when)
+            return require_files(chosen, f"Task {task.id}", when)
 
         target = await self._store.read(read)
         return await self._once(caller, target, body.paths, body.force)
@@ -100,7 +100,7 @@ class Restoring:
     async def to_checkpoint(self, caller: Caller, checkpoint_id: str, body: RestoreCheckpoint) -> Restored:
         """Restores a checkpoint's folder to its files. Restoring the checkpoint that another restore made undoes it."""
         checkpoint = await self._checkpoints.get(checkpoint_id)
-        target = kept(checkpoint, f"Checkpoint {checkpoint.id}", "to go back to")
+        target = require_files(checkpoint, f"Checkpoint {checkpoint.id}", "to go back to")
         return await self._once(caller, target, body.paths, body.force)
 
     async def _once(self, caller: Caller, target: Checkpoint, paths: list[str] | None, force: bool) -> Restored:
@@ -127,7 +127,7 @@ class Restoring:
         async with self._checkpoints.gate(cwd):
             session = await self._store.read(lambda tx: self._allowed(tx, target, force))
             async with self._checkpoints.alone(cwd):
-                planned = await plan(cwd, await there(cwd, target), paths)
+                planned = await plan(cwd, await require_commit(cwd, target), paths)
                 if planned.paths and not force:
                     await self._refuse_to_undo_others(target, planned)
                 if planned.paths:
@@ -199,7 +199,7 @@ class Restoring:
             )
             assert target.session_id is not None
             await records.add_message(change, target.session_id, None, "system", message.notice(text, undo.id))
-            await agent_notes.add(change, target.session_id, _news(plan))
+            await agent_notes.add(change, target.session_id, _note_for_agent(plan))
 
         await self._store.write(tell)
 
@@ -258,7 +258,7 @@ def _named(paths: list[str]) -> list[str]:
     return [shown(path) for path in sorted(paths)[:MOST_NAMED]]
 
 
-def _news(plan: Plan) -> str:
+def _note_for_agent(plan: Plan) -> str:
     """Builds the note that tells the agent which files have changed behind its back."""
     names = ["Since your last turn, files were restored to an earlier state. Read them again before you use them."]
     for what, paths in (("written", plan.writes), ("removed", plan.removes)):

@@ -90,9 +90,9 @@ class Checkpoints:
             return FolderState()
         return await self._taken(task, session, "before")
 
-    def begun(self, taken: FolderState) -> None:
+    def begun(self, folder_state: FolderState) -> None:
         """Writes the ref of a stored checkpoint, now that the prompt has been sent."""
-        checkpoint = taken.checkpoint
+        checkpoint = folder_state.checkpoint
         if checkpoint is not None and checkpoint.sha is not None and checkpoint.task_id is not None:
             self._begun[checkpoint.task_id] = checkpoint
             # The agent need not wait: git keeps unreferenced objects for two weeks.
@@ -102,16 +102,16 @@ class Checkpoints:
 
     async def after(self, task: Task, session: Session) -> FolderState:
         """Takes the files at the end of a task, or only the git state if its prompt was never sent."""
-        begun = self._begun.pop(task.id, None)
-        if begun is None:
-            begun = (await self._store.read(lambda tx: moments(tx, task.id))).before
-        if begun is None:
+        before = self._begun.pop(task.id, None)
+        if before is None:
+            before = (await self._store.read(lambda tx: moments(tx, task.id))).before
+        if before is None:
             return FolderState(await state(session.cwd))
         taken = await self._taken(task, session, "after")
         checkpoint = taken.checkpoint
         if checkpoint is not None and checkpoint.sha is not None:
-            if begun.sha == checkpoint.sha:
-                checkpoint.ref = begun.ref
+            if before.sha == checkpoint.sha:
+                checkpoint.ref = before.ref
             else:
                 await self._keep(checkpoint)
         return taken

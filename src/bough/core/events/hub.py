@@ -35,7 +35,7 @@ class Hub:
         self._wake = asyncio.Event()
         self._cursor = 0
         # Events that arrived with their notifications, and whether some may have come without.
-        self._heard: list[list[Event]] = []
+        self._announced: list[list[Event]] = []
         self._behind = False
         # Messages that are still growing, so that a late subscriber gets each one's current text.
         self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
@@ -74,18 +74,18 @@ class Hub:
         return await self._store.read(work)
 
     def _hear(self, payload: str) -> None:
-        events = self._store.heard(payload)
+        events = self._store.announced(payload)
         if events is None:
             self._behind = True
         else:
-            self._heard.append(events)
+            self._announced.append(events)
         self._wake.set()
 
     async def _pump(self) -> None:
         # Deltas are counted before the rows are read. Text is published after its commit, so every row that a delta
         # builds on is among those read or announced before.
         ripe, fresh = len(self._deltas), list(self._fresh)
-        batches, self._heard = self._heard, []
+        batches, self._announced = self._announced, []
         for events in batches:
             if events[0].cursor == self._cursor + 1:
                 self._send_events(events)

@@ -95,7 +95,7 @@ class Waiting:
         try:
             while True:
                 changed.clear()
-                settled = await self._store.read(lambda tx: look(tx, request), long=long)
+                settled = await self._store.read(lambda tx: read_state(tx, request), long=long)
                 remaining = deadline - clock.time()
                 if self._closed or remaining <= 0 or _is_over(settled, request.mode):
                     return settled
@@ -123,7 +123,7 @@ async def _known(tx: Tx, request: Wait) -> Wait:
     )
 
 
-async def look(tx: Tx, request: Wait) -> Waited:
+async def read_state(tx: Tx, request: Wait) -> Waited:
     """Reads the current state of everything that is waited for."""
     settled = Waited([], [], [])
     for task_id in request.task_ids:

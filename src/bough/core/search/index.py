@@ -114,13 +114,13 @@ class Index:
             return False
         return await self._store.read(lambda tx: tx.value(SEARCH.backlog)) is None
 
-    async def _step(self, which: queries.Query) -> bool:
+    async def _step(self, query: queries.Query) -> bool:
         """Indexes one batch; returns whether there was anything to do."""
         async with self._lock:
             # There is seldom anything to do, and a short read shows that.
-            if not await self._store.read(lambda tx: tx.all(which, DueRow, limit=1)):
+            if not await self._store.read(lambda tx: tx.all(query, DueRow, limit=1)):
                 return False
-            batch = await self._store.read(lambda tx: _read(tx, which), long=True)
+            batch = await self._store.read(lambda tx: _read(tx, query), long=True)
             entries = await asyncio.to_thread(_split, batch.read, self._store.db.dialect)
             await self._store.write(lambda change: self._write(change, entries, batch.ids))
             return True
@@ -145,28 +145,28 @@ class Index:
         await change.tx.run(SEARCH.done, ids=ids)
 
 
-async def _read(tx: Tx, which: queries.Query) -> Batch:
+async def _read(tx: Tx, query: queries.Query) -> Batch:
     """Reads the next batch: each message or title once, within the limits."""
     batch = Batch([], [])
     seen: set[tuple[str | None, str | None]] = set()
     room = BATCH_CHARACTERS
-    for due in await tx.all(which, DueRow, limit=BATCH):
+    for due in await tx.all(query, DueRow, limit=BATCH):
         if room <= 0:
             break
         batch.ids.append(due.id)
         if (due.message_id, due.session_id) in seen:
             continue
         seen.add((due.message_id, due.session_id))
-        read = IndexText(due.message_id, due.session_id)
+        text = IndexText(due.message_id, due.session_id)
         if due.message_id is not None:
             message = await tx.one(SEARCH.content, tuple[msgspec.Raw, str], id=due.message_id)
             if message is not None:
-                read.content, read.session_id = message
-                room -= len(bytes(read.content))
+                text.content, text.session_id = message
+                room -= len(bytes(text.content))
         else:
             titled = await tx.one(SEARCH.title, tuple[str, str], id=due.session_id)
-            read.title = "\n".join(titled) if titled is not None else ""
-        batch.read.append(read)
+            text.title = "\n".join(titled) if titled is not None else ""
+        batch.read.append(text)
     return batch
 
 

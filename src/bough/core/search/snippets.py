@@ -33,7 +33,7 @@ class Snippets:
     def __init__(self, parsed: ParsedQuery) -> None:
         # Longer terms come first, so that `foo bar` is marked whole even if `foo` is a term too.
         terms = sorted(parsed.wanted, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
-        self._pattern = re.compile("|".join(f"({_spelled(term)})" for term in terms))
+        self._pattern = re.compile("|".join(f"({_pattern(term)})" for term in terms))
 
     def make(self, text: str) -> Snippet:
         """Returns the best excerpt of a text."""
@@ -75,7 +75,7 @@ class Snippets:
         return hits
 
 
-def _spelled(term: Term) -> str:
+def _pattern(term: Term) -> str:
     """Returns the pattern of a term for folded text, where everything between words is a space."""
     end = r"\S*" if term.prefix else r"(?!\S)"
     return rf"(?<!\S){' +'.join(map(re.escape, term.words))}{end}"

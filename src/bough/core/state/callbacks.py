@@ -136,7 +136,7 @@ async def deliver(
     return callback
 
 
-async def carried(change: Change, task: Task, state: CallbackState, reason: str | None = None) -> None:
+async def update_delivery(change: Change, task: Task, state: CallbackState, reason: str | None = None) -> None:
     """Updates the callback of a task that was sent, or never will be."""
     if task.source != "callback":
         return

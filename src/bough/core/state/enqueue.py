@@ -71,7 +71,7 @@ async def enqueue(
         now=change.now,
     )
     assert task is not None
-    await prompt_files.keep(change, task.id, files)
+    await prompt_files.store(change, task.id, files)
     change.task("task.created", task)
     place = QUEUED_BASE + task.position
     shown = content if content is not None else user_text(prompt, files)

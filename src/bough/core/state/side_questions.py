@@ -34,25 +34,25 @@ async def answer(change: Change, aside: Session, task: Task) -> None:
     await _archive(change, aside, "answered" if answered else "unanswered")
 
 
-async def _tell(change: Change, about: Session, aside: Session, task: Task, said: str) -> None:
+async def _tell(change: Change, about: Session, aside: Session, task: Task, answer_text: str) -> None:
     """Writes the answer into the session's transcript and sends it to the session's agent and to whoever asked."""
     body = {
         "type": "btw",
         "question": task.prompt,
-        "text": said,
+        "text": answer_text,
         "sessionId": aside.id,
         "taskId": task.id,
         "status": task.status,
     }
     await records.add_message(change, about.id, None, "system", raw(body))
-    asked = callbacks.quoted(task.prompt)
-    text = f"While you worked, somebody asked a side question:\n{asked}\nThe answer was:\n{callbacks.quoted(said)}"
+    question, quoted_answer = callbacks.quoted(task.prompt), callbacks.quoted(answer_text)
+    text = f"While you worked, somebody asked a side question:\n{question}\nThe answer was:\n{quoted_answer}"
     await agent_notes.add(change, about.id, text, aside.id)
     if task.source_session_id is not None and task.source_session_id != about.id:
         caller = await change.tx.one(SESSIONS.get, Session, id=task.source_session_id)
-        heading = f"Your side question to session {about.title or about.id}:\n{asked}\nThe answer:\n"
+        heading = f"Your side question to session {about.title or about.id}:\n{question}\nThe answer:\n"
         if caller is not None:
-            await callbacks.deliver(change, caller, aside, task, heading + callbacks.quoted(said))
+            await callbacks.deliver(change, caller, aside, task, heading + quoted_answer)
 
 
 async def _archive(change: Change, aside: Session, reason: str) -> None:

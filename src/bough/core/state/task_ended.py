@@ -25,7 +25,7 @@ async def ended(change: Change, task: Task) -> None:
         seconds = await agent_time.worked_seconds(change, task)
         await change.tx.run(TREES.count_turn, id=session.id, tokens=tokens, cost=spent, seconds=seconds)
         await change.tx.run(HOME.spend, quarter=quarter(change.now), tokens=tokens, cost=spent)
-    await callbacks.carried(change, task, "held", "The task that carried it ended before it was sent.")
+    await callbacks.update_delivery(change, task, "held", "The task that carried it ended before it was sent.")
     if session.kind == "btw":
         await side_questions.answer(change, session, task)
     else:

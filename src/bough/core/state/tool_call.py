@@ -18,7 +18,7 @@ from bough.model.session import Session
 from bough.model.task import Task
 from bough.storage.backend import Tx
 
-LONGEST_TOLD = 20_000
+LONGEST_OUTCOME = 20_000
 ENDED = ("done", "failed", "denied")
 
 
@@ -55,10 +55,10 @@ async def hand(change: Change, call: Call) -> Call:
 
 async def take_up(change: Change, call: Call) -> Call:
     """Somebody waits again for a call that came to no end before."""
-    taken = await change.tx.one(CALLS.take_up, Call, id=call.id, now=change.now)
-    if taken is not None and taken.state == "asked" and taken.session_id is not None:
-        await show_waiting(change, await records.session(change.tx, taken.session_id))
-    return taken or call
+    resumed = await change.tx.one(CALLS.take_up, Call, id=call.id, now=change.now)
+    if resumed is not None and resumed.state == "asked" and resumed.session_id is not None:
+        await show_waiting(change, await records.session(change.tx, resumed.session_id))
+    return resumed or call
 
 
 async def decided(
@@ -85,8 +85,8 @@ async def decided(
 
 def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
     who = "A person has denied this" if by_person else "This was denied"
-    said = because(approval) if by_person else approval.reason
-    why = f": {said.rstrip('.')}." if said else "."
+    reason = because(approval) if by_person else approval.reason
+    why = f": {reason.rstrip('.')}." if reason else "."
     return {"code": "call_denied", "message": f"{who}{why} Do not try it again in another way; go on without it."}
 
 
@@ -98,7 +98,7 @@ def because(approval: Approval) -> str | None:
 async def withdraw(change: Change, session_id: str, why: str) -> None:
     """Withdraws the open questions about a session's calls, because its turn was stopped or it has ended."""
     for approval in await change.tx.all(CALLS.asked_by, Approval, session_id=session_id):
-        gone = await change.tx.one(
+        withdrawn = await change.tx.one(
             APPROVALS.decide,
             Approval,
             id=approval.id,
@@ -110,9 +110,9 @@ async def withdraw(change: Change, session_id: str, why: str) -> None:
             now=change.now,
         )
         call = await change.tx.one(CALLS.of_approval, Call, approval_id=approval.id)
-        assert gone is not None
+        assert withdrawn is not None
         assert call is not None
-        change.approval("approval.patched", gone)
+        change.approval("approval.patched", withdrawn)
         outcome = raw({"code": "call_withdrawn", "message": why})
         await change.tx.one(
             CALLS.decide,
@@ -129,13 +129,13 @@ async def withdraw(change: Change, session_id: str, why: str) -> None:
         change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 
-async def tell(change: Change, call: Call) -> None:
+async def report_outcome(change: Change, call: Call) -> None:
     """Queues the outcome of a call as a report to the session that made it, or shows it if the session takes none."""
     fresh = await change.tx.one(CALLS.get, Call, id=call.id)
     if fresh is None or fresh.session_id is None or fresh.told_task_id is not None or fresh.answered_at is not None:
         return
     session = await records.session(change.tx, fresh.session_id)
-    text = told(fresh)
+    text = outcome_text(fresh)
     shown = raw(
         {"type": "outcome", "text": text, "tool": fresh.tool, "callId": fresh.id, "approvalId": fresh.approval_id}
         | {"status": fresh.state}
@@ -150,9 +150,9 @@ async def tell(change: Change, call: Call) -> None:
     await change.tx.one(CALLS.tell, Call, id=fresh.id, task_id=task.id if task else "", now=change.now)
 
 
-def told(call: Call) -> str:
+def outcome_text(call: Call) -> str:
     """Returns the outcome of a call in words, with its result quoted."""
-    body = "" if call.outcome is None else bytes(call.outcome).decode()[:LONGEST_TOLD]
+    body = "" if call.outcome is None else bytes(call.outcome).decode()[:LONGEST_OUTCOME]
     how = {"done": "was allowed and is done", "failed": "was allowed but failed", "denied": "was denied"}[call.state]
     return f"Your call of {call.tool} ({call.id}) {how}: {call.title}\n{callbacks.quoted(body)}"
 

@@ -88,7 +88,7 @@ async def sent(store: Store, task: Task, taken: FolderState, notices: list[str])
         await meet(change, task, session.cwd)
         for text in notices:
             await records.add_message(change, task.session_id, task.id, "system", message.notice(text))
-        await callbacks.carried(change, task, "delivered")
+        await callbacks.update_delivery(change, task, "delivered")
         await change.tx.run(TREES.tell_asides, session_id=session.id, task_id=task.id)
         files = context_files(session)
         if files != session.metadata.linked_paths:
@@ -98,7 +98,7 @@ async def sent(store: Store, task: Task, taken: FolderState, notices: list[str])
     return await store.write(work)
 
 
-async def tell(store: Store, task: Task, texts: list[str]) -> None:
+async def add_notices(store: Store, task: Task, texts: list[str]) -> None:
     """Adds notices about how an agent started to the transcript, each once per session."""
     if not texts:
         return
@@ -197,8 +197,8 @@ def failure(error: BoughError, what_next: str = "") -> msgspec.Raw:
     stderr = str(error.details.get("stderr") or "").strip()
     if stderr:
         details["stderr"] = stderr[-LONGEST_STDERR:]
-    told = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
-    return message.error(error.code, f"{told} {what_next}".rstrip(), **details)
+    sentence = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+    return message.error(error.code, f"{sentence} {what_next}".rstrip(), **details)
 
 
 async def _of_turn(tx: Tx, task: Task, usage: dict[str, Any]) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class Store:
         """Tells whether one of our transactions may have committed without its notification having arrived."""
         return bool(self._unheard)
 
-    def heard(self, payload: str) -> list[Event] | None:
+    def announced(self, payload: str) -> list[Event] | None:
         """Returns the events that a notification announces, without reading them again; None if another process wrote
         them."""
         return self._unheard.pop(int(payload), None) if payload else None

@@ -84,7 +84,7 @@ class Executor:
                         self.execute(call)
                     for call in await self._store.read(lambda tx: tx.all(CALLS.untold, Call)):
                         if call.handed_at is not None or call.id not in self._wait_counts:
-                            await self._store.write(lambda change, call=call: tool_call.tell(change, call))
+                            await self._store.write(lambda change, call=call: tool_call.report_outcome(change, call))
                 except Exception as error:
                     # Whatever failed, other calls must be carried out too.
                     log.warning("calls_not_carried_out", error=str(error) or repr(error))
@@ -124,7 +124,7 @@ class Executor:
             if call is None or call.approval_id is None or call_id in self._wait_counts:
                 return
             if call.state in ENDED:
-                await tool_call.tell(change, call)
+                await tool_call.report_outcome(change, call)
             elif call.handed_at is None:
                 await tool_call.hand(change, call)
 
@@ -164,7 +164,7 @@ class Executor:
                 return await get(change.tx, call.id)
             # A caller that was given a handle does not wait any more, even if it is still being sent it.
             if ended.approval_id is not None and (ended.handed_at is not None or call.id not in self._wait_counts):
-                await tool_call.tell(change, ended)
+                await tool_call.report_outcome(change, ended)
             return ended
 
         # What is done must be recorded as done, so this never gives up.

@@ -93,7 +93,7 @@ def _data(new: NewFile) -> bytes:
         raise Invalid("bad_file", f"The data of {new.name!r} is not base64.") from None
 
 
-async def keep(change: Change, task_id: str, files: Sequence[File]) -> None:
+async def store(change: Change, task_id: str, files: Sequence[File]) -> None:
     """Stores a prompt's files in the prompt's transaction."""
     for position, file in enumerate(files):
         await change.tx.run(

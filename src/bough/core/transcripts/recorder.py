@@ -61,7 +61,7 @@ class Recorder:
         self._fold = Fold()
         # The number of the last folded line; from the end of a turn on, the line to store with that end; and whether
         # anything was folded since.
-        self._heard = 0
+        self._received = 0
         self._held: int | None = None
         self._sealed = False
         self._due = asyncio.Event()
@@ -83,7 +83,7 @@ class Recorder:
         self.begin(task_id)
         for entry in self._fold.restore(messages):
             self._hub.growing(self._session_id, entry.id, entry.text)
-        self._heard = stored
+        self._received = stored
         self._held = None
         self._sealed = False
 
@@ -94,23 +94,23 @@ class Recorder:
     @property
     def last(self) -> int:
         """The number of the last line received."""
-        return self._heard if self._held is None else self._held
+        return self._received if self._held is None else self._held
 
     @property
     def answered(self) -> bool:
         """Whether the agent has finished the turn but its end is not stored yet."""
         return self._held is not None
 
-    def heard(self, number: int, *, hold: bool = False) -> None:
+    def received(self, number: int, *, hold: bool = False) -> None:
         """Marks lines that need no storing of their own; with `hold` they are stored with the turn's end."""
         if hold or self._held is not None:
             self._held = number
         else:
-            self._heard = number
+            self._received = number
 
     def take(self, updates: list[Update], last: int) -> None:
         """Folds what the agent sent and publishes growth of messages that subscribers already know."""
-        self.heard(last)
+        self.received(last)
         self._sealed = self._held is not None
         fold = self._fold
         fold.add(updates)
@@ -186,8 +186,8 @@ class Recorder:
         async with self._lock:
             if not ends and (self._sealed or (also is not None and self.answered)):
                 return None
-            self._heard = max(self._heard, number)
-            heard = self.last if ends else self._heard
+            self._received = max(self._received, number)
+            received = self.last if ends else self._received
             writes, state = self._prepare()
             task_id = self._task_id
             if not writes and not state and also is None:
@@ -195,7 +195,7 @@ class Recorder:
 
             async def work(change: Change) -> T | None:
                 await self._write(change, task_id, writes, state)
-                await change.tx.run(KEEPERS.stored, id=self._keeper_id, stored=heard)
+                await change.tx.run(KEEPERS.stored, id=self._keeper_id, stored=received)
                 return await also(change) if also is not None else None
 
             try:
@@ -204,9 +204,9 @@ class Recorder:
                 self._take_back(writes, state)
                 raise
             if ends and self._held is not None:
-                self._heard, self._held, self._sealed = max(heard, self._held), None, False
+                self._received, self._held, self._sealed = max(received, self._held), None, False
             self._written(writes)
-            self._confirm(heard)
+            self._confirm(received)
             return result
 
     def _take_back(self, writes: list[Write], state: dict[str, dict[str, Any]]) -> None:
@@ -309,7 +309,7 @@ async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str
         ("available_commands_update", "commands", "availableCommands"),
     ):
         if kind in state:
-            told = state[kind].get(key)
-            columns[column] = raw(told) if told is not None else None
+            reported = state[kind].get(key)
+            columns[column] = raw(reported) if reported is not None else None
     if columns:
         await records.update_session(change, session_id, **columns)

@@ -74,7 +74,7 @@ class HistoryText:
         """Counts older messages that were not read."""
         self._dropped += count
 
-    def told(self) -> Replay:
+    def build(self) -> Replay:
         """Returns the text, oldest first, with a note about what is missing."""
         texts, size, trimmed = list(self._entries), self._size, 0
         for place, whole in self._outputs.items():
@@ -108,12 +108,12 @@ def _entry(message: Message, texts: Mapping[str, str]) -> tuple[str, str | None]
         return (call + NO_OUTPUT, call + text) if len(text) > len(NO_OUTPUT) else (call + text, None)
     if kind == "btw":
         question = _indent(str(content.get("question", "")))
-        return f"[side question]\n{question}\n[answer]\n{_indent(_said(content))}", None
+        return f"[side question]\n{question}\n[answer]\n{_indent(_text_of(content))}", None
     if kind in ("callback", "outcome"):
         what = "report of a child session" if kind == "callback" else "outcome of a call that a person decided about"
-        return f"[{what}]\n{_indent(_said(content))}", None
+        return f"[{what}]\n{_indent(_text_of(content))}", None
     if kind in ("error", "cancelled", "notice"):
-        return f"[{kind}] {_said(content)}", None
+        return f"[{kind}] {_text_of(content)}", None
     return "", None
 
 
@@ -133,7 +133,7 @@ def _output(value: Any) -> str:
     return text if len(text) <= LONGEST_TOOL_OUTPUT else text[:LONGEST_TOOL_OUTPUT] + CUT
 
 
-def _said(content: dict[str, Any]) -> str:
+def _text_of(content: dict[str, Any]) -> str:
     return str(content.get("text", ""))
 
 

@@ -151,7 +151,7 @@ class Branches:
             options = NewWorktree() if isinstance(new.worktree, str) else new.worktree
             title = (new.title or new.prompt or source.title)[:80]
             requested = WorktreeRequest(title, options.branch, options.path, new.task_id, options.ignored)
-            async with self._worktrees.made(caller, source, requested) as folder:
+            async with self._worktrees.create(caller, source, requested) as folder:
                 return await self._write(caller, source, new, kind, prompt, folder, request)
 
     async def repair(self) -> None:

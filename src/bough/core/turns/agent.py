@@ -287,7 +287,7 @@ class Agent:
         with contextlib.suppress(AgentGone):
             await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
         # Only now, so that no answer is lost in between: an unconfirmed line is delivered again.
-        self.recorder.heard(question.number)
+        self.recorder.received(question.number)
 
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
         if approval_id in self._questions:
@@ -306,7 +306,7 @@ class Agent:
             else:
                 self._failures.observe(update)
         if self._muted:
-            self.recorder.heard(last)
+            self.recorder.received(last)
         else:
             self.recorder.take([update for update in updates if not self._failures.is_noise(update)], last)
 
@@ -328,11 +328,11 @@ class Agent:
     async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):
             await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
-        self.recorder.heard(number)
+        self.recorder.received(number)
 
     def on_answer(self, key: str, number: int) -> None:
         # The answer to a prompt is confirmed only when the end of the turn is stored.
-        self.recorder.heard(number, hold=key.startswith("prompt:"))
+        self.recorder.received(number, hold=key.startswith("prompt:"))
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         log.debug("agent_notification", session=self.session_id, method=method)

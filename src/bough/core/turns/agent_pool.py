@@ -93,7 +93,7 @@ class AgentPool:
         """Returns the agent of a session; starts one, or restarts it if its start settings have changed."""
         agent = self._agents.get(session.id)
         entry = self.catalog.get(session.agent)
-        private, mode, made_of = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
+        private, mode, made_of = await self._store.read(lambda tx: _start_settings(tx, entry, session, self.address))
         if agent is not None and (agent.down or agent.ending or agent.made_of != made_of):
             await self.suspend(agent)
             agent = None
@@ -110,7 +110,7 @@ class AgentPool:
 
         async def work(tx: Tx) -> tuple[Session, ModeSettings, str]:
             session = await records.session(tx, agent.session_id)
-            _, mode, made_of = await _wanted(tx, agent.entry, session, self.address)
+            _, mode, made_of = await _start_settings(tx, agent.entry, session, self.address)
             return session, mode, made_of
 
         session, mode, made_of = await self._store.read(work)
@@ -187,9 +187,9 @@ class AgentPool:
         """Attaches to an agent that an earlier server started; `listen` delivers what it sent since."""
         entry = self.catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
-        private, mode, _ = await self._store.read(lambda tx: _wanted(tx, entry, session, self.address))
+        private, mode, _ = await self._store.read(lambda tx: _start_settings(tx, entry, session, self.address))
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
-        recorder.heard(keeper.stored)
+        recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
         known = KnownSettings(keeper.has_modes, _options(keeper.options))
         takes = PromptCapabilities(keeper.takes_images, keeper.takes_resources)
@@ -245,7 +245,7 @@ def _options(stored: msgspec.Raw) -> dict[str, Value]:
         return dict.fromkeys(msgspec.json.decode(stored, type=list[str]))
 
 
-async def _wanted(
+async def _start_settings(
     tx: Tx, entry: CatalogEntry, session: Session, address: str | None
 ) -> tuple[PrivateColumns, ModeSettings, str]:
     """Returns the private part of a session, the settings of its mode, and a fingerprint of the settings that an agent

@@ -97,18 +97,18 @@ class SessionContext:
             # An answer to a side question that goes with the prompt is not told twice.
             return not untold or message.session_id != own or _asker(message) not in untold
 
-        def tell(page: list[Message], texts: dict[str, str]) -> None:
-            telling.add((message for message in page if is_told(message)), texts)
+        def add_page(page: list[Message], texts: dict[str, str]) -> None:
+            history.add((message for message in page if is_told(message)), texts)
 
-        telling = replay.HistoryText()
+        history = replay.HistoryText()
         async with aclosing(lineage.backwards(self._store, spans)) as pages:
             async for page, left in pages:
                 texts = await self._store.read(_texts_of(page), long=True)
-                await asyncio.to_thread(tell, page, texts)
-                if telling.full:
-                    telling.skip(await self._count(left))
+                await asyncio.to_thread(add_page, page, texts)
+                if history.full:
+                    history.skip(await self._count(left))
                     break
-        return telling.told()
+        return history.build()
 
     async def _count(self, left: list[Span]) -> int:
         return await self._store.read(lambda tx: lineage.count(tx, left), long=True)

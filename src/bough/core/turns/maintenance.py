@@ -44,12 +44,12 @@ class Maintenance:
         pause = min(max(shortest / 10, SHORTEST_LOOK), LONGEST_LOOK)
         while True:
             try:
-                await self.look()
+                await self.run_once()
             except Exception:
                 log.exception("upkeep_failed")
             await asyncio.sleep(pause)
 
-    async def look(self) -> None:
+    async def run_once(self) -> None:
         await self._idle.complete_sessions()
         await self._idle.suspend_agents()
         await self._delete_expired()

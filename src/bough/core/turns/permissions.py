@@ -115,18 +115,18 @@ class Permissions:
 
     async def follow(self) -> None:
         """Sends decisions to agents until cancelled."""
-        heard: asyncio.Queue[str] = asyncio.Queue()
-        forget = self._store.db.listen(CHANNEL_APPROVALS, heard.put_nowait)
+        decided_ids: asyncio.Queue[str] = asyncio.Queue()
+        forget = self._store.db.listen(CHANNEL_APPROVALS, decided_ids.put_nowait)
         try:
             while True:
-                payload = await heard.get()
+                payload = await decided_ids.get()
                 for approval_id in [payload] if payload else self._open():
                     try:
                         await self.answer(approval_id)
                     except BoughError as error:
                         log.warning("answer_not_carried", approval=approval_id, error=error.message)
                         await asyncio.sleep(RETRY_PAUSE)
-                        heard.put_nowait(approval_id)
+                        decided_ids.put_nowait(approval_id)
                     except Exception:
                         # A decision that cannot be sent does not keep other agents waiting.
                         log.exception("answer_not_carried", approval=approval_id)

@@ -125,14 +125,14 @@ class Runner:
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
             agent, session, taken = await self._ready(session, files)
-            await turns.tell(self._store, task, agent.notices)
+            await turns.add_notices(self._store, task, agent.notices)
             if not agent.preface:
                 agent.preface = turns.new_links(session)
             # What the agent said after its last turn belongs to that turn.
             agent.recorder.close()
             await agent.recorder.flush()
             agent.recorder.begin(task.id)
-            await turns.tell(self._store, task, await agent.configure(session))
+            await turns.add_notices(self._store, task, await agent.configure(session))
             attached = await self._prompt_files(agent, task)
             if not await turns.sent(self._store, task, taken, attached.notices):
                 await self._end(claimed, Outcome("cancelled"))

@@ -64,7 +64,7 @@ class Scheduler:
                     pass
                 self._wake.clear()
                 try:
-                    await self.look()
+                    await self.start_turns()
                 except BoughError as error:
                     log.warning("queues_not_read", error=error.message)
         finally:
@@ -78,7 +78,7 @@ class Scheduler:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def look(self) -> None:
+    async def start_turns(self) -> None:
         """Starts every turn that there is a slot for now."""
         waiting = await self._store.read(self._runnable)
         running = {session.root_session_id: session.under_way for session in waiting}

@@ -71,7 +71,7 @@ class WorktreeCreation:
         async with alone(common) as lock:
             earlier = await self._known(caller, scope, new, repo, start)
             worktree = earlier or await self._add(caller, new, scope, repo, common, title, lock, start)
-            if earlier is None and setup.wanted(repo, worktree.path):
+            if earlier is None and setup.is_needed(repo, worktree.path):
                 self.start(repo, worktree)
         return await self.settled(caller, scope, worktree, wait=new.wait), earlier is None
 
@@ -79,7 +79,7 @@ class WorktreeCreation:
         self, caller: Caller, scope: KeyScope, new: NewWorktree, repo: Repo, start: Start | None
     ) -> Worktree | None:
         """Returns the worktree that this key created. An unfinished one is undone and its key released."""
-        stored = await self._store.stored_answer(caller, scope, _said(new, start), Worktree)
+        stored = await self._store.stored_answer(caller, scope, _request_identity(new, start), Worktree)
         if stored is None:
             return None
         row = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=stored.id))
@@ -166,7 +166,7 @@ class WorktreeCreation:
                 raise _registered(path)
             return row
 
-        row = await self._store.write_once(caller, scope, _said(new, start), Worktree, insert)
+        row = await self._store.write_once(caller, scope, _request_identity(new, start), Worktree, insert)
         try:
             hook_error = await self._checkout(repo, common, path, branch, lock, start)
             return await self._finish(caller, scope, repo, row, hook_error)
@@ -193,7 +193,7 @@ class WorktreeCreation:
     async def _finish(
         self, caller: Caller, scope: KeyScope, repo: Repo, row: Worktree, hook_error: str | None
     ) -> Worktree:
-        status = "setting_up" if setup.wanted(repo, row.path) else "ready"
+        status = "setting_up" if setup.is_needed(repo, row.path) else "ready"
 
         async def work(change: Change) -> Worktree:
             fresh = await records.quietly(change, row.id, status=status, setup_error=hook_error)
@@ -303,10 +303,10 @@ async def add_keeping_hooks(
 
 
 def _registered(path: Path) -> Conflict:
-    return Conflict("path_exists", f"Bough already has a worktree at {path} already.", path=str(path))
+    return Conflict("path_exists", f"Bough already has a worktree at {path}.", path=str(path))
 
 
-def _said(new: NewWorktree, start: Start | None) -> Any:
+def _request_identity(new: NewWorktree, start: Start | None) -> Any:
     """Returns the parts of a request that identify a repeat. Generated names and moving files do not count."""
     if start is not None:
         return [new.repo_id, start.asked]

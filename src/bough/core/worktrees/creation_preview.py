@@ -44,8 +44,8 @@ async def preview(store: Store, settings: Settings, creation: WorktreeCreation, 
     repo = await store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
     new = msgspec.structs.replace(new, branch=(new.branch or "").strip(), path=new.path or None)
     if not new.branch:
-        said = "Give a branch for the worktree."
-        return Preview(_meant(repo, new), "", False, False, said, "branch_missing", None)
+        message = "Give a branch for the worktree."
+        return Preview(_intended_path(repo, new), "", False, False, message, "branch_missing", None)
     try:
         _, branch, path = await creation.plan(new)
         return Preview(str(path), branch.name, branch.kind != "new", False, None, None, None)
@@ -53,7 +53,7 @@ async def preview(store: Store, settings: Settings, creation: WorktreeCreation, 
         raise
     except BoughError as problem:
         error = problem
-    path = _meant(repo, new)
+    path = _intended_path(repo, new)
     # Reveals nothing about paths outside the root, not even where links lead.
     inside = Path(real(str(settings.root_path))) in Path(real(path)).parents
     return Preview(
@@ -67,11 +67,11 @@ async def preview(store: Store, settings: Settings, creation: WorktreeCreation, 
     )
 
 
-def _meant(repo: Repo, new: NewWorktree) -> str:
-    given = new.path or os.path.join(FOLDER, new.branch or "")
-    if "\0" in given:
+def _intended_path(repo: Repo, new: NewWorktree) -> str:
+    path = new.path or os.path.join(FOLDER, new.branch or "")
+    if "\0" in path:
         return repo.path
-    return os.path.normpath(os.path.join(repo.path, os.path.expanduser(given)))
+    return os.path.normpath(os.path.join(repo.path, os.path.expanduser(path)))
 
 
 async def _exists(repo: Repo, branch: str) -> bool:

@@ -91,7 +91,7 @@ class BranchWorktrees:
             yield
 
     @contextlib.asynccontextmanager
-    async def made(
+    async def create(
         self, caller: Caller, source: Session, request: WorktreeRequest, start: Start | None = None
     ) -> AsyncGenerator[BranchFolder]:
         """Creates a worktree with the session's current files, those after a task, or those of `start`, and removes it
@@ -110,7 +110,7 @@ class BranchWorktrees:
             raise
 
     @contextlib.asynccontextmanager
-    async def together(
+    async def create_all(
         self, caller: Caller, source: Session, titles: list[str]
     ) -> AsyncGenerator[tuple[Start, list[BranchFolder]]]:
         """Creates one worktree per title, in parallel, all with the same files: all of them or none."""
@@ -120,7 +120,8 @@ class BranchWorktrees:
         start = await self._state(source, WorktreeRequest(""))
         async with contextlib.AsyncExitStack() as stack:
             creating = [
-                stack.enter_async_context(self.made(caller, source, WorktreeRequest(title), start)) for title in titles
+                stack.enter_async_context(self.create(caller, source, WorktreeRequest(title), start))
+                for title in titles
             ]
             folders: list[BranchFolder] = []
             # Waits for all before removing any.
@@ -157,20 +158,20 @@ class BranchWorktrees:
     async def _state(self, source: Session, request: WorktreeRequest) -> Start:
         if (task_id := request.task_id) is not None:
             moment = await self._store.read(lambda tx: take.moments(tx, task_id))
-            kept = moment.after
-            if kept is None or kept.sha is None or kept.head is None:
-                why = kept.note if kept is not None and kept.note else "none was taken"
+            checkpoint = moment.after
+            if checkpoint is None or checkpoint.sha is None or checkpoint.head is None:
+                why = checkpoint.note if checkpoint is not None and checkpoint.note else "none was taken"
                 raise Conflict("no_checkpoint", f"The files after task {task_id} are not available: {why}.")
-            return Start(kept.sha, kept.head)
+            return Start(checkpoint.sha, checkpoint.head)
         try:
             shot = await self._files.snapshot(source.cwd, ignored=request.ignored)
         except TooMuch as error:
-            told = f"The files at {source.cwd} cannot be copied: {error}"
+            reason = f"The files at {source.cwd} cannot be copied: {error}"
             if request.ignored:
-                told += (
+                reason += (
                     " Ignored ones were counted: leave out `ignored`, or have some copied by the repository's setup."
                 )
-            raise Conflict("no_checkpoint", told) from error
+            raise Conflict("no_checkpoint", reason) from error
         if shot.head is None:
             raise Conflict("no_commit", f"{source.cwd} has no commits yet. Make one first: a worktree needs a commit.")
         return Start(shot.sha, shot.head)

@@ -79,9 +79,9 @@ def dirty(row: Worktree, lost: Lost) -> Conflict | None:
     total = len(lost.commits) + lost.more_commits
     parts: list[str] = []
     if lost.files:
-        parts.append(f"{_some(len(lost.files), 'uncommitted or untracked file')} ({_names(lost.files, 'path')})")
+        parts.append(f"{_counted(len(lost.files), 'uncommitted or untracked file')} ({_names(lost.files, 'path')})")
     if total:
-        parts.append(f"{_some(total, 'commit')} on no other branch or remote ({_names(lost.commits, 'subject')})")
+        parts.append(f"{_counted(total, 'commit')} on no other branch or remote ({_names(lost.commits, 'subject')})")
     if not parts:
         return None
     return Conflict(
@@ -100,5 +100,5 @@ def _names(items: list[dict[str, str]], field: str) -> str:
     return f"{named}, …" if len(items) > 3 else named
 
 
-def _some(count: int, noun: str) -> str:
+def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

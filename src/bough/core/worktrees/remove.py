@@ -80,7 +80,7 @@ class Removal:
             if is_folder(repo.path):
                 raise
             # Nothing is left to ask git about.
-            return Removed(await self._gone(row, row.recovery_ref, row.branch), True, False, [])
+            return Removed(await self._mark_removed(row, row.recovery_ref, row.branch), True, False, [])
         async with alone(common):
             await self._store.write(lambda change: _claim(change, row.id, force))
             try:
@@ -92,9 +92,9 @@ class Removal:
     async def _take_away(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
         entry = await git.find_worktree(repo.path, row.path)
         # A server that ended before it could say so may have taken it away, and kept all of it.
-        ref = await worktree_recovery.kept(repo.path, row.id) if entry is None else None
+        ref = await worktree_recovery.recovery_ref(repo.path, row.id) if entry is None else None
         if not row.made_by_bough and not force:
-            return Removed(await self._gone(row, ref, entry.branch if entry else row.branch), True, False, [])
+            return Removed(await self._mark_removed(row, ref, entry.branch if entry else row.branch), True, False, [])
         if entry is None and is_there(row.path):
             raise removal_refusals.unknown_to_git(row, repo)
         if entry is not None and (error := removal_refusals.locked(row, entry)):
@@ -105,7 +105,7 @@ class Removal:
         await asyncio.to_thread(git.tidy, row.path, repo.path)
         deleted = branch == "delete" and await _deleted(row, repo, ref)
         head = entry.branch if entry is not None else row.branch
-        return Removed(await self._gone(row, ref, head), False, deleted, inner)
+        return Removed(await self._mark_removed(row, ref, head), False, deleted, inner)
 
     async def _clear(
         self, row: Worktree, repo: Repo, entry: git.ListedWorktree, force: bool
@@ -115,7 +115,7 @@ class Removal:
         if not is_folder(row.path):
             known = await git.resolve(repo.path, entry.sha) if entry.sha is not None else None
             ref = await worktree_recovery.keep_commit(repo.path, row.id, known, note) if known is not None else None
-            await self._keeping(row, ref)
+            await self._store_ref(row, ref)
             await git.remove(repo.path, row.path, force=True)
             return ref, []
         inside = [other.path for other in await git.list_worktrees(repo.path) if below(other.path, row.path)]
@@ -129,16 +129,16 @@ class Removal:
             await git.remove(repo.path, row.path, force=lost.submodules)
             return None, []
         ref, inner = await worktree_recovery.keep_all(row.path, row.id, note)
-        await self._keeping(row, ref)
+        await self._store_ref(row, ref)
         await git.remove(repo.path, row.path, force=True)
         return ref, inner
 
-    async def _keeping(self, row: Worktree, ref: str | None) -> None:
+    async def _store_ref(self, row: Worktree, ref: str | None) -> None:
         """Stores the recovery ref before the folder goes, so that a crash loses nothing."""
         if ref is not None:
             await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=ref))
 
-    async def _gone(self, row: Worktree, ref: str | None, branch: str | None) -> Worktree:
+    async def _mark_removed(self, row: Worktree, ref: str | None, branch: str | None) -> Worktree:
         """Marks the worktree removed."""
 
         async def work(change: Change) -> Worktree:
@@ -180,7 +180,7 @@ class Removal:
                 await git.exclude(common, repo.path, str(path))
                 if files_sha is not None:
                     await worktree_recovery.restore(str(path), files_sha)
-                busy = setup.wanted(repo, str(path))
+                busy = setup.is_needed(repo, str(path))
 
                 async def work(change: Change) -> Worktree:
                     fresh = await records.quietly(

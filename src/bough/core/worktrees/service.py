@@ -193,7 +193,7 @@ class Worktrees:
 
         return await self._store.read(work)
 
-    async def look(self, worktree_id: str) -> tuple[Worktree, WorktreeState | None, list[SessionUse]]:
+    async def detail(self, worktree_id: str) -> tuple[Worktree, WorktreeState | None, list[SessionUse]]:
         """Returns a worktree, its current git state (None if removed) and the sessions that use it."""
 
         async def work(tx: Tx) -> tuple[Worktree, Repo, list[SessionUse]]:

@@ -39,7 +39,7 @@ class Outcome(msgspec.Struct):
     output: str | None
 
 
-def wanted(repo: Repo, path: str) -> bool:
+def is_needed(repo: Repo, path: str) -> bool:
     """Tells whether there is anything to set up."""
     return bool(_words(repo.setup) or _words(repo.copy_ignored)) or is_there(path, ".gitmodules")
 

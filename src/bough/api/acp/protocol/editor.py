@@ -205,7 +205,7 @@ class Editor:
             self._open_sessions.client = msgspec.structs.replace(self._client, notices=True)
         if isinstance(capabilities.get("subagents"), dict) and self._children is None:
             self._children = Children(self._services, self._open_sessions, self._failed)
-            self._open_sessions.opened, self._methods.closed = self._children.look, self._children.forget
+            self._open_sessions.opened, self._methods.closed = self._children.announce_existing, self._children.forget
             self._children.start()
         self._initialized = True
         self._approvals.start()

@@ -137,7 +137,7 @@ def read(raw: msgspec.Raw, kind: type[T]) -> T:
         raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
 
 
-def wishes(meta: dict[str, Any] | None) -> SessionSettings:
+def read_settings(meta: dict[str, Any] | None) -> SessionSettings:
     try:
         return msgspec.convert((meta or {}).get("bough") or {}, SessionSettings)
     except msgspec.ValidationError as error:

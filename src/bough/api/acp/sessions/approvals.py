@@ -96,7 +96,7 @@ class ApprovalRequests:
         if jobs:
             await asyncio.wait(jobs)
 
-    def look(self) -> None:
+    def catch_up(self) -> None:
         """Asks about approvals that are already pending, after a session was opened."""
         self._work(self._all())
 

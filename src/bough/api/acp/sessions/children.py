@@ -53,7 +53,7 @@ class Children:
         """Announces new children from now on."""
         self._work(self._follow())
 
-    def look(self, session_id: str) -> None:
+    def announce_existing(self, session_id: str) -> None:
         """Announces the existing children of a session that was opened."""
         self._work(self._known(session_id))
 

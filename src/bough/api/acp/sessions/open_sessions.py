@@ -66,7 +66,7 @@ class OpenSessions:
     async def offer(self, attachment: Attachment) -> None:
         """Sends commands, title, usage and queue, and asks about pending approvals in the session and below it."""
         await attachment.offer()
-        self._approvals.look()
+        self._approvals.catch_up()
         self.opened(attachment.session.id)
 
     async def detach(self, session_id: str) -> None:

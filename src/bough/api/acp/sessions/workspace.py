@@ -21,7 +21,7 @@ MOST_WORKTREES = 1000
 
 async def open_session(services: Services, caller: Caller, request: wire.NewSessionParams) -> Session:
     """Creates a session in the editor's folder, or in a new worktree if the editor names a branch."""
-    wishes = wire.wishes(request.meta)
+    settings = wire.read_settings(request.meta)
     real = str(resolve_inside(services.settings.root_path, absolute(request.cwd), data=services.settings.data_path))
     worktree = await _worktree(services, real)
     if worktree is not None:
@@ -29,20 +29,20 @@ async def open_session(services: Services, caller: Caller, request: wire.NewSess
     else:
         repo = await services.repos.add(caller, real)
         repo_id, top = repo.id, repo.path
-    if wishes.branch is not None:
+    if settings.branch is not None:
         worktree = None
     created = await services.worktree_sessions.create(
         caller,
         NewSession(
             repo_id=repo_id if worktree is None else None,
             worktree_id=worktree.id if worktree is not None else None,
-            worktree=SessionWorktree(branch=wishes.branch) if wishes.branch is not None else None,
-            folder=real[len(top) + 1 :] if real != top and wishes.branch is None else None,
-            agent=wishes.agent,
-            title=wishes.title or "",
-            permission_mode=wishes.mode,
-            model=wishes.model,
-            effort=wishes.effort,
+            worktree=SessionWorktree(branch=settings.branch) if settings.branch is not None else None,
+            folder=real[len(top) + 1 :] if real != top and settings.branch is None else None,
+            agent=settings.agent,
+            title=settings.title or "",
+            permission_mode=settings.mode,
+            model=settings.model,
+            effort=settings.effort,
             mcp_server_ids=await mcp_servers.ids(services, caller, request.mcp_servers),
         ),
     )
@@ -70,15 +70,15 @@ async def open_again(services: Services, caller: Caller, request: wire.ExistingS
 async def fork_session(services: Services, caller: Caller, request: wire.ExistingSession) -> Session:
     """Forks a session, with its MCP servers and the editor's."""
     absolute(request.cwd)
-    wishes = wire.wishes(request.meta)
+    settings = wire.read_settings(request.meta)
     source = await find_session(services, request.session_id)
     branch = Branch(
-        agent=wishes.agent,
-        title=wishes.title,
-        permission_mode=wishes.mode,
-        model=wishes.model,
-        effort=wishes.effort,
-        worktree=NewWorktree(branch=wishes.branch) if wishes.branch is not None else "same",
+        agent=settings.agent,
+        title=settings.title,
+        permission_mode=settings.mode,
+        model=settings.model,
+        effort=settings.effort,
+        worktree=NewWorktree(branch=settings.branch) if settings.branch is not None else "same",
         mcp_server_ids=await mcp_servers.added(services, caller, source, request.mcp_servers),
     )
     created = await services.branches.fork(caller, source.id, branch)

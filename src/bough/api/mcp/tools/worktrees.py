@@ -50,7 +50,7 @@ async def _worktrees(ctx: ToolContext, params: WorktreesParams) -> Listed[Worktr
 
 
 async def _worktree(ctx: ToolContext, params: WorktreeOnly) -> WorktreeResult:
-    row, state, uses = await ctx.services.worktrees.look(params.worktree_id)
+    row, state, uses = await ctx.services.worktrees.detail(params.worktree_id)
     return results.worktree(row, state, [use.id for use in uses])
 
 

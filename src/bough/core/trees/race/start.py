@@ -91,7 +91,7 @@ class Races:
         race_id = new_id()
         names = [f"race {number} {new.title or new.prompt[:LONGEST_NAME]}" for number in range(1, len(branches) + 1)]
         try:
-            async with self._worktrees.together(caller, source, names) as (start, folders):
+            async with self._worktrees.create_all(caller, source, names) as (start, folders):
                 git_states = await asyncio.gather(*(git_state(folder.cwd) for folder in folders))
 
                 async def work(change: Change) -> RaceStarted:

@@ -238,7 +238,7 @@ def _check(plan: Plan) -> None:
         named = [shown(item) for item in in_the_way[:MOST_NAMED]]
         raise Conflict(
             "files_in_the_way",
-            f"{len(in_the_way)} ignored files lie where others would be written: {', '.join(named)}. Move them away.",
+            f"{len(in_the_way)} ignored files are where others would be written: {', '.join(named)}. Move them away.",
             paths=named,
         )
 

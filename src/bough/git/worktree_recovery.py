@@ -116,6 +116,6 @@ async def _repositories(path: str) -> list[str]:
     others = [os.path.join(path, name[:-1]) for name in (await files(path)).untracked if name.endswith("/")]
     for inner in [*await own_submodules(path), *others]:
         if not is_there(inner, ".git"):
-            raise GitFailed("git_failed", f"What is in {inner} cannot be kept: git does not list it.")
+            raise GitFailed("git_failed", f"The contents of {inner} cannot be kept: git does not list it.")
         nested += [inner, *await _repositories(inner)]
     return nested

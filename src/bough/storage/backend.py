@@ -33,7 +33,7 @@ class Tx(Protocol):
         ...
 
     async def run(self, query: Query, /, **params: Any) -> int:
-        """Runs a statement and return how many rows it changed."""
+        """Runs a statement and returns how many rows it changed."""
         ...
 
     def notify(self, channel: str, payload: str) -> None:

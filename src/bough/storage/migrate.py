@@ -102,7 +102,7 @@ async def status(backend: Backend, folder: Path = FOLDER) -> Status:
                 f"{len(known)}. Start the newer one, or downgrade the database with it.",
             )
         if row.checksum != known[place - 1].checksum:
-            raise Conflict("schema_edited", f"Migration {place} ({row.name}) was edited since.")
+            raise Conflict("schema_edited", f"Migration {place} ({row.name}) was edited after it was applied.")
     return Status(len(applied), applied, known[len(applied) :])
 
 
@@ -149,7 +149,9 @@ def read_folder(folder: Path, dialect: str = "sqlite") -> list[Migration]:
         ways = scripts.setdefault((int(match[1]), match[2]), {})
         if match[3] in (None, dialect):
             if match[4] in ways:
-                raise Internal("migrations_broken", f"{path.name} says again what is said for both databases.")
+                raise Internal(
+                    "migrations_broken", f"{path.name} repeats a script that another file has for both databases."
+                )
             ways[match[4]] = path.read_text(encoding="utf-8")
     migrations: list[Migration] = []
     for place, ((version, name), ways) in enumerate(scripts.items(), start=1):

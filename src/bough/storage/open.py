@@ -25,4 +25,4 @@ async def open_backend(url: str, *, synchronous: Synchronous = "NORMAL") -> Back
         from bough.storage.postgres import PostgresBackend
 
         return await PostgresBackend.open(url)
-    raise Invalid("database_url", "A database is sqlite:///absolute/path, a plain path, or postgresql://…")
+    raise Invalid("database_url", "Give the database as sqlite:///absolute/path, a plain path, or postgresql://…")

@@ -81,7 +81,7 @@ class PostgresBackend:
                 raise
             return backend
         except ValueError as error:
-            raise Invalid("database_url", f"The database URL is not understood: {error}") from error
+            raise Invalid("database_url", f"The database URL is invalid: {error}") from error
         except TryAgain as error:
             raise error.given_up() from error
 
@@ -179,6 +179,8 @@ async def _run(connection: Any, work: Callable[[Tx], Awaitable[T]], begin: str) 
             await connection.execute("COMMIT")
     except TryAgain as error:
         if error.lost and begin != _READ:
-            raise Busy("commit_unknown", "The connection broke during the commit: it may be stored or not.") from error
+            raise Busy(
+                "commit_unknown", "The connection was lost during the commit; the change may or may not be stored."
+            ) from error
         raise
     return result

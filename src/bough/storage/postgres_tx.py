@@ -48,7 +48,7 @@ class TryAgain(Exception):
     def given_up(self) -> Busy:
         if self.lost:
             return Busy("database_unreachable", f"PostgreSQL cannot be reached: {self}.")
-        return Busy("database_busy", f"Other changes kept getting in between: {self}.")
+        return Busy("database_busy", f"Conflicting changes kept this one from committing: {self}.")
 
 
 def translate(error: Exception) -> BoughError | TryAgain:

@@ -122,7 +122,7 @@ class Query:
         for name in self._lists:
             values: Any = flat.pop(name)
             if not isinstance(values, list | tuple):
-                raise Internal("query_parameters", f"Query {self.name} wants a list or tuple for :{name}.")
+                raise Internal("query_parameters", f"Query {self.name} needs a list or tuple for :{name}.")
             items: list[Any] = list(values) or [None]  # type: ignore[reportUnknownArgumentType]
             if len(items) > LIST_MAX:
                 raise Internal("query_parameters", f"Query {self.name}: :{name} has more than {LIST_MAX} values.")

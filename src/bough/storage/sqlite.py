@@ -143,7 +143,7 @@ class SqliteBackend:
 
     def _refuse_nesting(self) -> None:
         if threading.get_ident() != self._loop_thread:
-            raise Internal("foreign_await", "A work called the backend; it may use its own Tx only.")
+            raise Internal("foreign_await", "`work` called the backend; it may only use its own Tx.")
 
     def _read_long(self, work: Callable[[Tx], Awaitable[T]]) -> T:
         try:
@@ -177,7 +177,7 @@ class SqliteBackend:
 def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]) -> T:
     """Runs `work` on one view of the database; BEGIN and COMMIT cost under 2 µs together."""
     if connection.in_transaction:
-        raise Internal("foreign_await", "A work called the backend; it may use its own Tx only.")
+        raise Internal("foreign_await", "`work` called the backend; it may only use its own Tx.")
     try:
         connection.execute("BEGIN")
         try:

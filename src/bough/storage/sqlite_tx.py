@@ -94,7 +94,9 @@ def drive(work: Callable[[Tx], Awaitable[T]], tx: SqliteTx) -> T:
 
 
 def _foreign_await() -> Internal:
-    return Internal("foreign_await", "A work awaited something else than its Tx; do that before or after it.")
+    return Internal(
+        "foreign_await", "`work` awaited something other than its Tx; await that before or after the transaction."
+    )
 
 
 def translate(error: sqlite3.Error) -> BoughError:

@@ -30,7 +30,9 @@ class _GroupLost(Exception):
 
 
 def _lost() -> Busy:
-    return Busy("database_busy", "Another change of the same commit failed and took this one along; try again.")
+    return Busy(
+        "database_busy", "This change was rolled back because another change in the same commit failed. Try again."
+    )
 
 
 class _Job:

@@ -143,7 +143,7 @@ async def test_a_budget_belongs_to_one_tree(tmp_path: Path) -> None:
             return any(approval["id"] != question["id"] for approval in pending)
 
         await trees.client.eventually(asked_again)
-        with pytest.raises(Denied, match="for people"):
+        with pytest.raises(Denied, match="Only people"):
             await service.set(session_caller(root), root, BudgetBody())
         await service.set(Caller(), root, BudgetBody())
         assert (await trees.client.wait_task(held))["status"] == "completed"

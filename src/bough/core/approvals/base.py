@@ -50,7 +50,7 @@ class ApprovalKind(ABC):
     def check(self, approval: Approval, decision: Decision, arguments: Arguments | None) -> None:
         """Refuses an answer that does not fit the kind."""
         if arguments is not None:
-            raise Invalid("bad_answer", "arguments change what a call of one of Bough's tools does when it is allowed.")
+            raise Invalid("bad_answer", "Omit `arguments`: only an allowed call of one of Bough's tools takes them.")
 
     @abstractmethod
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:

@@ -86,7 +86,7 @@ class TrustKind(HeldTurnKind):
         await records.update_session(change, session.id, activity="waiting_permission")
 
     def remembered(self, approval: Approval) -> Scope | None:
-        """An allowed repository is remembered: it would be asked about at each start of the agent."""
+        """Remembers an allowed repository, which would otherwise be asked about at every start of the agent."""
         return "worktree" if approval.decision != "deny" else None
 
 

@@ -74,7 +74,7 @@ class Approvals:
     async def decide(self, caller: Caller, approval_id: str, answer: AnswerBody) -> Approval:
         """Takes a person's answer. Raises `Conflict` if the approval is decided already."""
         if caller.kind == "session":
-            raise Denied("approval_for_people", "Approvals are for people to answer, not for sessions.")
+            raise Denied("approval_for_people", "Only people can answer approvals.")
         if answer.arguments is not None:
             await self._check_arguments((await self.get(approval_id)).id, answer.arguments)
 

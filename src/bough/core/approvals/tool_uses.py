@@ -114,11 +114,11 @@ class ModeSwitchKind(ToolUseKind):
 
     def check(self, approval: Approval, decision: Decision, arguments: Arguments | None) -> None:
         if decision == "allow_always":
-            raise Conflict("never_always", "A change of the agent's mode is asked about every time; allow it once.")
+            raise Conflict("never_always", "A change of the agent's mode needs approval every time; allow it once.")
         super().check(approval, decision, arguments)
 
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
-        """An agent that may leave plan goes on in its mode that asks, and the session's mode follows."""
+        """Moves an agent that may leave plan mode to its mode that asks, and the session's mode with it."""
         if approval.decision != "deny":
             session = await records.session(change.tx, approval.session_id)
             if session.permission_mode == "plan":
@@ -171,7 +171,7 @@ class CallKind(ApprovalKind):
             super().check(approval, decision, arguments)
         if decision == "allow_always" and approval.key is None:
             raise Conflict(
-                "never_always", "What goes beyond a session's own rights is asked every time; allow it once."
+                "never_always", "Anything beyond a session's own rights needs approval every time; allow it once."
             )
 
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:

@@ -221,7 +221,7 @@ def _private(new: NewMcpServer) -> dict[str, Any]:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict("name_taken", f"An MCP server already exists with the name {name!r} already.")
+    return Conflict("name_taken", f"An MCP server named {name!r} already exists.")
 
 
 def _check(new: NewMcpServer) -> None:

@@ -125,13 +125,13 @@ def _check(body: ExplainBody) -> None:
     if body.cwd is not None and not os.path.isabs(os.path.expanduser(body.cwd)):
         raise Invalid("path_not_absolute", f"{body.cwd[:200]!r} is not an absolute folder.")
     if len(body.paths) > MOST_PATHS:
-        raise Invalid("bad_path", f"At most {MOST_PATHS} paths can be asked about at once.")
+        raise Invalid("bad_path", f"Give at most {MOST_PATHS} paths at a time.")
     for path in (*body.paths, body.cwd):
         if path is not None and ("\0" in path or not path or len(os.fsencode(path)) > LONGEST_PATH):
-            raise Invalid("bad_path", f"A path has between 1 and {LONGEST_PATH} bytes, none of them NUL.")
+            raise Invalid("bad_path", f"A path must have between 1 and {LONGEST_PATH} bytes and no NUL character.")
     for name, text in (("tool", body.tool), ("server", body.server), ("command", body.command)):
         if text is not None and len(text) > LONGEST_TEXT:
-            raise Invalid("bad_use", f"{name} has at most {LONGEST_TEXT} characters.")
+            raise Invalid("bad_use", f"{name} may have at most {LONGEST_TEXT} characters.")
 
 
 def _kind(body: ExplainBody) -> ToolKind:

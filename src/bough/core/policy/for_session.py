@@ -49,7 +49,7 @@ async def judge(tx: Tx, session: Session, use: ToolUse) -> Verdict:
 
 
 def side_question(session: Session, use: ToolUse) -> Verdict | None:
-    """Denies what a side question may never do, whatever rules and choices say."""
+    """Denies what a side question may never do, regardless of rules and choices."""
     if session.kind == "btw" and use.kind == "switch_mode":
         return Verdict("deny", "mode", None, "A side question only reads; it cannot leave mode plan.")
     return None

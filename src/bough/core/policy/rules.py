@@ -76,7 +76,9 @@ class Rules:
         async def work(change: Change) -> Rule:
             known = await change.tx.all(RULES.all, Rule)
             if len(known) >= MOST_RULES:
-                raise Conflict("too_many_rules", f"There are {MOST_RULES} rules, the most there can be. Remove some.")
+                raise Conflict(
+                    "too_many_rules", f"There are already {MOST_RULES} rules, which is the limit. Remove some first."
+                )
             place = min(position or MOST_RULES, len(known) + 1)
             by = raw({"kind": caller.kind, "id": caller.id})
             rule = await change.tx.one(
@@ -144,7 +146,7 @@ class Rules:
             if value is not None and not (value.strip() and len(value) <= LONGEST_PATTERN):
                 raise Invalid(
                     "bad_rule",
-                    f"{name} has between 1 and {LONGEST_PATTERN} characters; leave it out (or null) to match any.",
+                    f"{name} has between 1 and {LONGEST_PATTERN} characters; omit it, or send null, to match any.",
                 )
             if value is not None:
                 _check_glob(name, value)
@@ -161,7 +163,7 @@ class Rules:
 def only_people(caller: Caller) -> None:
     """Refuses sessions: agents must not decide what agents may do."""
     if caller.kind == "session":
-        raise Denied("policy_for_people", "Rules and remembered choices are for people to change, not for sessions.")
+        raise Denied("policy_for_people", "Only people can change rules and remembered choices.")
 
 
 def _narrows(value: str | None) -> bool:
@@ -176,7 +178,7 @@ def _check_glob(name: str, pattern: str) -> None:
 
 def _check_position(position: int | None) -> None:
     if position is not None and position < 1:
-        raise Invalid("bad_rule", "The first position is 1; one beyond the last is the last.")
+        raise Invalid("bad_rule", "Positions start at 1; a position past the end means the last.")
 
 
 async def _update(change: Change, rule_id: str, **columns: Any) -> Rule:

@@ -147,7 +147,7 @@ class Cascades:
 
 
 async def below(tx: Tx, session_id: str) -> list[Session]:
-    """Returns a session and all that was forked or spawned from it, the deepest last."""
+    """Returns a session and everything forked or spawned from it, deepest last."""
     session = await records.session(tx, session_id)
     return await tx.all(TREES.below, Session, id=session.id)
 

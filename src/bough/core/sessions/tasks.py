@@ -193,7 +193,7 @@ def _parse_statuses(text: str | None) -> tuple[str, ...]:
 
 
 class TaskPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Changes to a prompt that waits: its text, or its place (`before` another task; an empty text: the end)."""
+    """Changes to a queued prompt: its text, or its position (`before` another task; an empty string means the end)."""
 
     prompt: str | None = None
     before: str | None = None

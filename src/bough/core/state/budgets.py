@@ -40,7 +40,7 @@ class Budgets:
     async def set(self, caller: Caller, session_id: str, body: BudgetBody) -> Budget:
         """Sets the budget of a session's tree, counted from now, and lets turns that were held for it try again."""
         if caller.kind == "session":
-            raise Denied("budget_for_people", "Budgets are for people to set, not for sessions.")
+            raise Denied("budget_for_people", "Only people can set budgets.")
         for name, value in msgspec.structs.asdict(body).items():
             if value is not None and value <= 0:
                 raise Invalid("bad_budget", f"{name} must be positive; omit it for no limit.")

@@ -47,8 +47,8 @@ async def readable(tx: Tx, session: Session, tool: str, target: Session) -> None
     if not await reaches(tx, session, target) and not await opened(tx, session, tool):
         raise Denied(
             "session_out_of_reach",
-            f"Session {target.id} belongs to another tree. You reach the sessions of your own tree and those you "
-            f"opened; a person can open the others to you with a rule that allows the tool {OWN_SERVER}/{tool}.",
+            f"Session {target.id} belongs to another tree. You can reach the sessions of your own tree and those "
+            f"you opened; a person can open the others to you with a rule that allows the tool {OWN_SERVER}/{tool}.",
         )
 
 
@@ -149,7 +149,7 @@ def _decide(
     if rule is not None and sure and rule.effect == "deny":
         return Verdict("deny", "rule", rule.id, f"{decide.named(rule)} denies this.")
     if rights.raises is not None:
-        return Verdict("ask", "mode", None, f"{rights.raises} That is asked about every time.")
+        return Verdict("ask", "mode", None, f"{rights.raises} That needs approval every time.")
     if mode == "plan":
         return Verdict("ask", "mode", None, "Mode plan changes nothing without a person's word.")
     if rule is not None and rule.effect == "allow":

@@ -29,7 +29,7 @@ def checked_prompt(text: str, most: int) -> str:
     if size > most:
         raise TooLarge(
             "prompt_too_large",
-            f"The prompt has {size} bytes and the limit is {most}. Put long matter into a file and name the file.",
+            f"The prompt has {size} bytes and the limit is {most}. Put long text into a file and mention its path.",
             limit=most,
         )
     return text
@@ -41,7 +41,7 @@ async def check_room(change: Change, session: Session, limit: int) -> None:
     if waiting >= limit:
         raise Busy(
             "queue_full",
-            f"{waiting} prompts wait in session {session.id} already, which is the limit. "
+            f"Session {session.id} already has {waiting} queued prompts, which is the limit. "
             "Wait for some to finish, or cancel some.",
             limit=limit,
         )

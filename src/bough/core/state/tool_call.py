@@ -54,7 +54,7 @@ async def hand(change: Change, call: Call) -> Call:
 
 
 async def take_up(change: Change, call: Call) -> Call:
-    """Somebody waits again for a call that came to no end before."""
+    """Resumes waiting for a call that has not ended."""
     resumed = await change.tx.one(CALLS.take_up, Call, id=call.id, now=change.now)
     if resumed is not None and resumed.state == "asked" and resumed.session_id is not None:
         await show_waiting(change, await records.session(change.tx, resumed.session_id))

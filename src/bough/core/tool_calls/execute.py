@@ -113,7 +113,7 @@ class Executor:
         return task
 
     def missed(self, call_id: str) -> None:
-        """Handles that a waiting caller is gone, perhaps just when the outcome had come."""
+        """Handles a caller that stopped waiting, perhaps just as the outcome arrived."""
         self.start(self._bring(call_id)).add_done_callback(_report)
 
     async def _bring(self, call_id: str) -> None:
@@ -185,7 +185,7 @@ class Executor:
             return verdict.reason if verdict.effect == "deny" else rights.raises
 
         if (reason := await self._store.read(work)) is not None:
-            raise Denied("call_denied", f"This was allowed without a person seeing it, and no longer is: {reason}")
+            raise Denied("call_denied", f"This was allowed without asking a person, and is no longer allowed: {reason}")
 
 
 def _caller(call: Call) -> Caller:

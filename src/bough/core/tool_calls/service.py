@@ -177,7 +177,7 @@ class Calls:
         await self._store.write(lambda change: change.tx.run(CALLS.answered, id=call_id, now=change.now))
 
     def missed(self, call_id: str) -> None:
-        """Handles that a waiting caller is gone, perhaps just when the outcome had come."""
+        """Handles a caller that stopped waiting, perhaps just as the outcome arrived."""
         self._executor.missed(call_id)
 
     async def check(self, approval_id: str, arguments: Arguments) -> None:
@@ -228,16 +228,19 @@ class Calls:
             now=change.now,
         )
         if call is None:
-            raise Internal("call_not_stored", f"The idempotencyKey {caller.idempotency_key!r} was taken just now.")
+            raise Internal(
+                "call_not_stored", f"The idempotencyKey {caller.idempotency_key!r} was just used by another call."
+            )
         if effect != "ask":
             return call
         assert session is not None
         if task is None:
-            raise Denied("no_turn", "A person would have to be asked, but no turn of your session has begun.")
+            raise Denied("no_turn", "This needs a person's approval, but no turn of your session has started.")
         if len(await change.tx.all(CALLS.asked_by, Approval, session_id=session.id)) >= MOST_ASKED:
             raise Busy(
                 "too_many_asked",
-                f"{MOST_ASKED} calls of yours already wait for a person. Go on with other work until they are decided.",
+                f"{MOST_ASKED} of your calls are already waiting for approval. Continue with other work until they are "
+                "decided.",
                 limit=MOST_ASKED,
             )
         approval = await CALL.ask(

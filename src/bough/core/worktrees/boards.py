@@ -86,4 +86,4 @@ class Boards:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict("name_taken", f"A board already exists with the name {name!r} already.")
+    return Conflict("name_taken", f"A board named {name!r} already exists.")

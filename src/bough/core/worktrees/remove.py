@@ -227,7 +227,7 @@ async def _existing(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
 async def _removed(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
     row = await records.worktree(tx, worktree_id)
     if row.removed_at is None:
-        raise Conflict("worktree_not_removed", f"Worktree {row.name} is there, at {row.path}.")
+        raise Conflict("worktree_not_removed", f"Worktree {row.name} was not removed; it is at {row.path}.")
     return row, await records.repo_of(tx, row)
 
 

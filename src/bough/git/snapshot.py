@@ -68,7 +68,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much uncommitted data a snapshot may take in."""
+    """The most uncommitted data that a snapshot may contain."""
 
     files: int
     bytes: int

@@ -54,7 +54,7 @@ async def test_a_pinned_option_is_set_back_during_a_turn(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("how", "sentence"), [("liar", "has it at 'on'"), ("without", "has no such option"), ("refuses", "refuses that")]
+    ("how", "sentence"), [("liar", "keeps it at 'on'"), ("without", "has no such option"), ("refuses", "refuses that")]
 )
 async def test_a_pinned_option_that_is_not_accepted(tmp_path: Path, how: str, sentence: str) -> None:
     """P2: An agent that reports another value, or has no such option, gets no prompt."""

@@ -78,7 +78,7 @@ class AgentClient:
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens a new session."""
-        params = SessionParams(cwd=cwd, mcp_servers=list(mcp_servers), meta=meta, system_prompt=_system(instructions))
+        params = _session(cwd, mcp_servers, meta, instructions)
         return self._opened("session/new", await self._ask("session/new", params, key, timeout))
 
     async def load_session(
@@ -93,13 +93,7 @@ class AgentClient:
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens an earlier session. Its history arrives as updates, from most agents before the answer."""
-        params = SessionParams(
-            session_id=session_id,
-            cwd=cwd,
-            mcp_servers=list(mcp_servers),
-            meta=meta,
-            system_prompt=_system(instructions),
-        )
+        params = _session(cwd, mcp_servers, meta, instructions, session_id)
         return read_session(await self._ask("session/load", params, key, timeout), session_id)
 
     async def resume_session(
@@ -114,13 +108,7 @@ class AgentClient:
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens an earlier session without replaying its history."""
-        params = SessionParams(
-            session_id=session_id,
-            cwd=cwd,
-            mcp_servers=list(mcp_servers),
-            meta=meta,
-            system_prompt=_system(instructions),
-        )
+        params = _session(cwd, mcp_servers, meta, instructions, session_id)
         return read_session(await self._ask("session/resume", params, key, timeout), session_id)
 
     async def fork_session(
@@ -135,13 +123,7 @@ class AgentClient:
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens a new session that starts as a copy of another one, which may be open in another process."""
-        params = SessionParams(
-            session_id=session_id,
-            cwd=cwd,
-            mcp_servers=list(mcp_servers),
-            meta=meta,
-            system_prompt=_system(instructions),
-        )
+        params = _session(cwd, mcp_servers, meta, instructions, session_id)
         return self._opened("session/fork", await self._ask("session/fork", params, key, timeout))
 
     async def close_session(self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT) -> None:
@@ -196,6 +178,18 @@ class AgentClient:
             message = f"{self.connection.name} answered {method} without a session id."
             raise AgentFailed("agent_answer", message, answer=bytes(raw)[:1000].decode(errors="replace"))
         return opened
+
+
+def _session(
+    cwd: str, mcp_servers: Sequence[McpServer], meta: Meta | None, instructions: str, session_id: str | None = None
+) -> SessionParams:
+    return SessionParams(
+        session_id=session_id,
+        cwd=cwd,
+        mcp_servers=list(mcp_servers),
+        meta=meta,
+        system_prompt=_system(instructions),
+    )
 
 
 def _system(instructions: str) -> SystemPrompt | None:

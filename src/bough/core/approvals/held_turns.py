@@ -3,6 +3,8 @@ budget. No agent waits for these."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from bough.core.approvals import ask
 from bough.core.approvals.base import ApprovalKind, Arguments, By
 from bough.core.state import budgets, interruption
@@ -35,6 +37,38 @@ class HeldTurnKind(ApprovalKind):
         else:
             await interruption.drop(change, task, self.stop_reason)
 
+    async def _hold(
+        self,
+        change: Change,
+        task: Task,
+        settings: Settings,
+        *,
+        title: str,
+        tool_call: dict[str, Any],
+        options: list[Option],
+        reason: str,
+        key: str | None = None,
+    ) -> None:
+        """Holds a turn that has not started, and asks about it. Does nothing if the turn was stopped meanwhile."""
+        held = await interruption.hold(change, task)
+        if held is None:
+            return
+        session = await records.session(change.tx, task.session_id)
+        await ask.write(
+            change,
+            session,
+            held,
+            settings,
+            kind=self.name,
+            title=title,
+            tool_call=tool_call,
+            options=options,
+            reason=reason,
+            key=key,
+            deny_on_expiry=True,
+        )
+        await records.update_session(change, session.id, activity="waiting_permission")
+
 
 class InterruptedKind(HeldTurnKind):
     """Asks whether a turn whose agent died is tried again."""
@@ -64,16 +98,10 @@ class TrustKind(HeldTurnKind):
         self, change: Change, task: Task, settings: Settings, *, message: str, files: list[str], key: str
     ) -> None:
         """Holds the turn until a person has looked at the files."""
-        held = await interruption.hold(change, task)
-        if held is None:
-            return
-        session = await records.session(change.tx, task.session_id)
-        await ask.write(
+        await self._hold(
             change,
-            session,
-            held,
+            task,
             settings,
-            kind=self.name,
             title=f"{message} Run it?",
             tool_call={"title": message, "locations": [{"path": file} for file in files]},
             options=TRUST_OPTIONS,
@@ -81,9 +109,7 @@ class TrustKind(HeldTurnKind):
             "remembered for this folder until one of these files changes; files that they load from elsewhere are not "
             "watched.",
             key=key,
-            deny_on_expiry=True,
         )
-        await records.update_session(change, session.id, activity="waiting_permission")
 
     def remembered(self, approval: Approval) -> Scope | None:
         """Remembers an allowed repository, which would otherwise be asked about at every start of the agent."""
@@ -95,23 +121,15 @@ class LimitKind(HeldTurnKind):
 
     async def ask(self, change: Change, task: Task, error: BudgetExceeded, settings: Settings) -> None:
         """Holds the turn until a person lets the tree go on."""
-        held = await interruption.hold(change, task)
-        if held is None:
-            return
-        session = await records.session(change.tx, task.session_id)
-        await ask.write(
+        await self._hold(
             change,
-            session,
-            held,
+            task,
             settings,
-            kind=self.name,
             title=f"{error.message} Go on?",
             tool_call={"title": error.message, "code": error.code},
             options=GO_ON_OPTIONS,
             reason="Allowed, the whole tree has the same budget once more.",
-            deny_on_expiry=True,
         )
-        await records.update_session(change, session.id, activity="waiting_permission")
 
     async def also_decided(self, change: Change, approval: Approval) -> list[Approval]:
         """Renews the tree's budget, and returns the same question of its other sessions."""

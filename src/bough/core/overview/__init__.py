@@ -1,5 +1,6 @@
-"""Overviews: what pages show about many sessions at once.
+"""Overviews: data for pages that show many sessions at once.
 
-Owns the start page (`home`), the cards of boards (`cards`), the numbers for metrics (`counts`) and the tour's example
-repository (`tour`). Called by the doors. Reads rows; only `tour` changes something, through `sessions` and `worktrees`.
+Reads the start page (`home`), the cards of boards (`cards`) and the numbers for metrics (`counts`), and creates the
+tour's example repository (`tour`). Called by the doors. Only `tour` changes something, through `sessions` and
+`worktrees`.
 """

@@ -1,6 +1,6 @@
 """Sessions: what people and tools can do to a session and its queue.
 
-Owns the requests to create, change, prompt, stop, complete, cancel, archive and purge sessions, alone (`service`,
+Handles the requests to create, change, prompt, stop, complete, cancel, archive and purge sessions, alone (`service`,
 `tasks`, `control`, `mark`, `archive`, `purge`), together with their worktree (`with_worktree`), and with all
 descendants (`cascades`).
 

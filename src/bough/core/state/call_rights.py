@@ -21,7 +21,8 @@ from bough.storage.backend import Tx
 
 
 class RightsCheck(msgspec.Struct, frozen=True):
-    """Whether a claim exceeds the rights of its caller (`raises` says why) and whether it leaves the caller's reach."""
+    """Holds why a claim exceeds the rights of its caller, if it does (`raises`), and whether it leaves the caller's
+    reach."""
 
     raises: str | None
     foreign: bool

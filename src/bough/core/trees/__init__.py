@@ -1,7 +1,7 @@
 """Trees: sessions that come from sessions.
 
-Owns forks, spawned children and side questions (`branch`), the limits of a tree and of its sessions' modes
-(`limits`), reading a whole tree (`tree`), races (`race`), and the removal of old checkpoints (`prune`).
+Creates forks, spawned children and side questions (`branch`) within the limits of a tree and of its sessions' modes
+(`limits`), reads whole trees (`tree`), runs races (`race`), and removes old checkpoints (`prune`).
 
 Called by the doors. Calls `sessions`, `state`, `worktrees` and `checkpoints`.
 """

@@ -1,6 +1,6 @@
 """Turns: everything between a queued prompt and the stored end of its turn, as far as it needs a running agent.
 
-Owns the running agents, their slots, their settings and their tokens. The way of a prompt through the room is
+Runs the agents and manages their slots, settings and tokens. The way of a prompt through the room is
 `scheduler` → `runner` → `agent_pool` → `agent` → `conversation` and `context`; `permissions`, `self_granted_rights`,
 `repository_trust`, `failures`, `agent_settings`, `prompt_files` and `continuation_prompt` each decide one question
 on that way. `recovery`, `maintenance` and `idle` run beside it.

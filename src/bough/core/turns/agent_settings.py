@@ -157,7 +157,7 @@ class AgentSettings:
         state = "knows no modes" if mode is None else f"stays in {mode!r}"
         raise AgentFailed(
             "mode_not_taken",
-            f"{self._entry.title} was told to work in its mode {wanted!r} and {state}: it would have other rights than "
+            f"{self._entry.title} was told to work in its mode {wanted!r} but {state}: it would have other rights than "
             "the session gives it.",
             wanted=wanted,
             mode=mode,
@@ -165,13 +165,13 @@ class AgentSettings:
 
     def _check_pinned(self) -> None:
         for option, now in self._loose().items():
-            raise self._not_taken(option, f"has it at {now!r}")
+            raise self._not_taken(option, f"keeps it at {now!r}")
 
     def _not_taken(self, option: str, state: str) -> AgentFailed:
         value = self._entry.pinned_options[option]
         return AgentFailed(
             "mode_not_taken",
-            f"{self._entry.title} was told to have its option {option} at {value!r} and {state}: it could have other "
+            f"{self._entry.title} was told to set its option {option} to {value!r} but {state}: it could have other "
             "rights than the session gives it.",
             wanted=value,
             option=option,

@@ -40,7 +40,7 @@ LONGEST_SLUG = 40
 
 
 class BranchFolder(msgspec.Struct):
-    """Where a branch works. `mark` is set until a session exists there."""
+    """The folder that a branch works in. `mark` is set until a session exists there."""
 
     worktree_id: str | None
     cwd: str

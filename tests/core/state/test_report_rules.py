@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.core.state import task_ended
+from bough.core.state import agent_time, task_ended
 from bough.core.state.callbacks import Callbacks
 from bough.core.state.end_reasons import IDLE
 from bough.core.store import records
@@ -154,5 +154,5 @@ async def test_working_time(waits: list[tuple[int, int]], seconds: float) -> Non
     """B5: A turn from second 10 to 40 counts without the time in which it waited for people, each second once."""
     change = Change(FakeTx({TREES.waits.name: [(second(asked), second(answered)) for asked, answered in waits]}))
     change.now = second(40)
-    worked = await task_ended._working_time(change, task(started_at=second(10)))  # pyright: ignore[reportPrivateUsage]
+    worked = await agent_time.worked_seconds(change, task(started_at=second(10)))
     assert worked == seconds

@@ -45,7 +45,7 @@ def waiting(session_id: str, created_at: str = "1", under_way: int = 0) -> Runna
 async def order(waits: list[Runnable], slots: int) -> list[str]:
     runner = FakeRunner()
     scheduler = Scheduler(cast("Any", FakeStore(waits)), Settings(max_agents=slots), cast("Any", runner))
-    await scheduler.look()
+    await scheduler.start_turns()
     await asyncio.sleep(0)
     await scheduler._cancel_turns()  # pyright: ignore[reportPrivateUsage]
     return runner.served
@@ -85,9 +85,9 @@ async def test_the_tree_that_was_served_longest_ago_is_next() -> None:
     store = FakeStore([waiting("a1", "1"), waiting("b1", "2")])
     runner = FakeRunner()
     scheduler = Scheduler(cast("Any", store), Settings(max_agents=8), cast("Any", runner))
-    await scheduler.look()
+    await scheduler.start_turns()
     store.waiting = [waiting(name, at, under_way=1) for name, at in (("a2", "1"), ("b2", "1"), ("c1", "9"))]
-    await scheduler.look()
+    await scheduler.start_turns()
     await asyncio.sleep(0)
     await scheduler._cancel_turns()  # pyright: ignore[reportPrivateUsage]
     assert runner.served == ["a1", "b1", "c1", "a2", "b2"]

@@ -21,9 +21,9 @@ def bare(server: Running) -> httpx.AsyncClient:
 
 
 def port(server: Running) -> int:
-    found = urlsplit(server.url).port
-    assert found is not None
-    return found
+    number = urlsplit(server.url).port
+    assert number is not None
+    return number
 
 
 async def trade(server: Running) -> tuple[str, str]:
@@ -71,14 +71,14 @@ async def test_only_the_whole_token_is_accepted(server: Running) -> None:
         f"Bearer {token} {token}",
     ]
     async with bare(server) as http:
-        for given in wrong:
-            refused(await http.get("/api/sessions", headers={"authorization": given}), 401)
-        for given in (f"Bearer {token}".encode() + b"\xff", b"Bearer \xf0\x9f\x8c\xb1"):
-            refused(await http.get("/api/sessions", headers={b"authorization": given}), 401)
+        for header in wrong:
+            refused(await http.get("/api/sessions", headers={"authorization": header}), 401)
+        for header in (f"Bearer {token}".encode() + b"\xff", b"Bearer \xf0\x9f\x8c\xb1"):
+            refused(await http.get("/api/sessions", headers={b"authorization": header}), 401)
         refused(await http.get("/api/sessions", params={"token": token}), 401)
         refused(await http.get("/api/sessions", headers={"cookie": f"bough_{port(server)}={token}"}), 401)
-        for given in (f"Bearer {token}", f"bearer {token}", f"BEARER   {token}"):
-            assert (await http.get("/api/sessions", headers={"authorization": given})).status_code == 200
+        for header in (f"Bearer {token}", f"bearer {token}", f"BEARER   {token}"):
+            assert (await http.get("/api/sessions", headers={"authorization": header})).status_code == 200
 
 
 async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
@@ -112,12 +112,12 @@ async def test_a_wrong_link_gives_no_cookie(server: Running) -> None:
 async def test_cookies_of_other_servers_do_no_harm(server: Running) -> None:
     """L1: All servers of a host share their cookies; foreign ones neither grant nor block access."""
     name, value = await trade(server)
-    ours = f"{name}={value}"
+    own_cookie = f"{name}={value}"
     others = ["", "a=b; ", 'theme={"dark": true}; ', "odd[]=1; ", "=; ;; ", "bough_1=x; ", f"{name}=stale; "]
     async with bare(server) as http:
         for other in others:
-            assert (await http.get("/api/sessions", headers={"cookie": other + ours})).status_code == 200, other
-        for wrong in (f"bough_1={value}", f"{name}={value[:-1]}", f"{name}=", f"x{ours}", f"{name}x={value}"):
+            assert (await http.get("/api/sessions", headers={"cookie": other + own_cookie})).status_code == 200, other
+        for wrong in (f"bough_1={value}", f"{name}={value[:-1]}", f"{name}=", f"x{own_cookie}", f"{name}x={value}"):
             refused(await http.get("/api/sessions", headers={"cookie": wrong}), 401)
 
 

@@ -16,8 +16,8 @@ async def test_admission(server: Running) -> None:
     client = server.client
     repo = await client.repo(server.repo())
     sessions = [await client.session(repo["id"]) for _ in range(5)]
-    asked = {"repoId": repo["id"], "agent": "demo"}
-    answer = await client.http.post("/api/sessions", json=asked)
+    new_session = {"repoId": repo["id"], "agent": "demo"}
+    answer = await client.http.post("/api/sessions", json=new_session)
     error = refused(answer, 429, "too_many_sessions")
     assert answer.headers["retry-after"] == "60"
     assert error["details"] == {"limit": 5, "active": 5, "retryAfter": 60}
@@ -30,8 +30,8 @@ async def test_admission(server: Running) -> None:
             await client.call(method, f"/api/sessions/{session['id']}{rest}")
         ended = [line for line in lines if line["event"] == "session_ended"]
         assert [line["active_sessions"] for line in ended] == [4]
-        assert (await client.http.post("/api/sessions", json=asked)).status_code == 201
-        refused(await client.http.post("/api/sessions", json=asked), 429, "too_many_sessions")
+        assert (await client.http.post("/api/sessions", json=new_session)).status_code == 201
+        refused(await client.http.post("/api/sessions", json=new_session), 429, "too_many_sessions")
 
 
 async def test_resuming_needs_room(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ async def test_resuming_needs_room(tmp_path: Path) -> None:
 async def test_admission_holds_under_a_rush(server: Running) -> None:
     """T5: of 20 that come at once exactly five are let in, the others are told the same as if they had come alone."""
     repo = await server.client.repo(server.repo())
-    asked = {"repoId": repo["id"], "agent": "demo"}
-    answers = await asyncio.gather(*(server.client.http.post("/api/sessions", json=asked) for _ in range(20)))
+    new_session = {"repoId": repo["id"], "agent": "demo"}
+    answers = await asyncio.gather(*(server.client.http.post("/api/sessions", json=new_session) for _ in range(20)))
     assert sorted(answer.status_code for answer in answers) == [201] * 5 + [429] * 15
     assert (await server.client.get("/api/sessions?status=active"))["total"] == 5
 
@@ -66,14 +66,14 @@ async def test_many_callers_at_once(tmp_path: Path) -> None:
     async with serving(tmp_path, max_sessions=20) as server:
         client = server.client
         repo = await client.repo(server.repo())
-        made: list[Json] = await asyncio.gather(*(client.session(repo["id"]) for _ in range(20)))
-        assert len({session["id"] for session in made}) == 20
-        one = made[0]["id"]
-        tasks = await asyncio.gather(*(client.prompt(one, f"[[say {number}]]") for number in range(20)))
-        others = await asyncio.gather(*(client.prompt(session["id"], "hello") for session in made[1:4]))
+        created: list[Json] = await asyncio.gather(*(client.session(repo["id"]) for _ in range(20)))
+        assert len({session["id"] for session in created}) == 20
+        first_id = created[0]["id"]
+        tasks = await asyncio.gather(*(client.prompt(first_id, f"[[say {number}]]") for number in range(20)))
+        others = await asyncio.gather(*(client.prompt(session["id"], "hello") for session in created[1:4]))
         for task in (*tasks, *others):
             assert (await client.wait_task(task))["status"] == "completed"
-        assert sorted(await client.texts(one), key=int) == [str(number) for number in range(20)]
+        assert sorted(await client.texts(first_id), key=int) == [str(number) for number in range(20)]
 
 
 async def test_readers_and_writers_do_not_wait_for_each_other(server: Running) -> None:

@@ -57,9 +57,9 @@ async def test_every_route_is_in_the_document(server: Running) -> None:
     app = application(server.services, Gate(server.token, server.services.settings))
     routes = [route for route in app.routes if isinstance(route, HTTPRoute)]
     answered = {(route.path_format, str(method).lower()) for route in routes for method in route.methods}
-    said = {(bare(path), method) for path, method, _ in operations(document)}
-    known = {(bare(path), method) for path, method in answered if method != "options" and path not in NO_OPERATIONS}
-    assert known == said
+    documented = {(bare(path), method) for path, method, _ in operations(document)}
+    served = {(bare(path), method) for path, method in answered if method != "options" and path not in NO_OPERATIONS}
+    assert served == documented
     for path in ("/openapi", "/openapi/openapi.json"):
         assert await server.client.get(path) == document
 
@@ -104,16 +104,16 @@ async def test_every_operation_says_what_it_does_and_how_it_fails(server: Runnin
 def _body(operation: Json) -> str:
     """The name of the schema that a body has, if there is one."""
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    found = re.findall(r"#/components/schemas/(\w+)", json.dumps(schema))
-    assert len(found) == 1
-    return found[0]
+    names = re.findall(r"#/components/schemas/(\w+)", json.dumps(schema))
+    assert len(names) == 1
+    return names[0]
 
 
 async def test_no_part_of_an_answer_is_left_open(server: Running) -> None:
     """A4: every field has a type; only the details of an error are free."""
     document = await server.client.get("/openapi.json")
-    found = list(empty(document, ""))
-    assert found == ["/components/schemas/ErrorBody/properties/details/additionalProperties"]
+    untyped = list(empty(document, ""))
+    assert untyped == ["/components/schemas/ErrorBody/properties/details/additionalProperties"]
 
 
 def empty(part: Any, path: str) -> Iterator[str]:
@@ -122,11 +122,11 @@ def empty(part: Any, path: str) -> Iterator[str]:
         entries = cast("Json", part)
         if not entries and not path.endswith("/responses/200/headers") and not re.search(r"/\d{3}/headers$", path):
             yield path
-        for name, one in entries.items():
-            yield from empty(one, f"{path}/{name}")
+        for name, inner in entries.items():
+            yield from empty(inner, f"{path}/{name}")
     elif isinstance(part, list):
-        for number, one in enumerate(cast("list[Any]", part)):
-            yield from empty(one, f"{path}/{number}")
+        for number, inner in enumerate(cast("list[Any]", part)):
+            yield from empty(inner, f"{path}/{number}")
 
 
 async def test_full_answers_are_as_the_document_says(server: Running) -> None:
@@ -157,21 +157,21 @@ async def test_full_answers_are_as_the_document_says(server: Running) -> None:
     ):
         answers = document["paths"][template]["get"]["responses"]
         schema = {**answers["200"]["content"]["application/json"]["schema"], "components": document["components"]}
-        found = await client.get(path)
-        assert found, path
-        errors = list(map(str, Draft202012Validator(schema).iter_errors(found)))  # pyright: ignore[reportUnknownMemberType]
+        answer_body = await client.get(path)
+        assert answer_body, path
+        errors = list(map(str, Draft202012Validator(schema).iter_errors(answer_body)))  # pyright: ignore[reportUnknownMemberType]
         assert not errors, (path, errors)
 
 
 async def furnish(client: Client, repo: Path) -> dict[str, str]:
     """One of everything, as full as it gets; each by the name of its path parameter."""
-    known = await client.repo(repo)
+    repo_row = await client.repo(repo)
     board = await client.post("/api/boards", {"name": "A board"})
-    tree = await client.post("/api/worktrees", {"repoId": known["id"], "branch": "feature", "boardId": board["id"]})
+    tree = await client.post("/api/worktrees", {"repoId": repo_row["id"], "branch": "feature", "boardId": board["id"]})
     tool: Json = {"name": "tool", "transport": "stdio", "command": "/bin/false", "env": {"A": "b"}, "args": ["-x"]}
     mcp = await client.post("/api/mcp-servers", tool)
     session = await client.session(
-        known["id"],
+        repo_row["id"],
         title="Full",
         description="Of everything",
         permissionMode="ask",
@@ -194,7 +194,7 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
     rule = await client.post("/api/policy/rules", {"effect": "deny", "command": "rm *", "note": "No."})
     (choice,) = (await client.get("/api/policy/choices"))["choices"]
     return {
-        "repoId": known["id"],
+        "repoId": repo_row["id"],
         "boardId": board["id"],
         "worktreeId": tree["id"],
         "serverId": mcp["id"],
@@ -248,15 +248,15 @@ async def test_whatever_is_sent_the_answer_is_as_documented(tmp_path: Path) -> N
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            said = (await program.communicate())[0].decode()
+            output = (await program.communicate())[0].decode()
         finally:
             if program.returncode is None:
                 program.kill()
                 await program.wait()
-        assert program.returncode == 0, said[-6000:]
-        tested = re.search(r"Tested: (\d+)", said)
+        assert program.returncode == 0, output[-6000:]
+        tested = re.search(r"Tested: (\d+)", output)
         assert tested is not None
-        assert int(tested[1]) == len(list(operations(document))) - 1, said[-2000:]
+        assert int(tested[1]) == len(list(operations(document))) - 1, output[-2000:]
         log = (server.data / "server.log").read_text()
         assert "request_failed" not in log
         assert '"level": "error"' not in log

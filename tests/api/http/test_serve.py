@@ -76,21 +76,21 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
         _, busy = await at_work(client, process)
         before = live_processes(process.data)
         assert await process.stop(number) == 0
-    left = live_processes(process.data)
+    survivors = live_processes(process.data)
     keepers = keeper_folder.list_keepers(process.data / "keepers")
     assert len(keepers) == 1
     about = keeper_folder.read_info(keepers[0])
     assert about is not None
-    assert {about.keeper, about.agent} <= set(left) < set(before)
+    assert {about.keeper, about.agent} <= set(survivors) < set(before)
     await process.start()
     async with process.client() as client:
         task = await client.get(f"/api/tasks/{busy['taskId']}")
         assert (task["status"], task["attempt"]) == ("running", 1)
-        said = "".join(await client.texts(busy["id"]))
+        text = "".join(await client.texts(busy["id"]))
         async with client.events(busy["id"]) as events:
             delta = await events.until(lambda event: event["type"] == "message.delta")
-        assert delta["offset"] >= len(said) > 0
-        assert set(live_processes(process.data)) == set(left), "the same agent goes on"
+        assert delta["offset"] >= len(text) > 0
+        assert set(live_processes(process.data)) == set(survivors), "the same agent goes on"
         stopped = await client.post(f"/api/sessions/{busy['id']}/stop")
         assert stopped["task"]["status"] == "cancelled"
         text = "".join(await client.texts(busy["id"]))
@@ -134,10 +134,10 @@ async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) 
         stderr=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(30):
-        _, said = await second.communicate()
+        _, output = await second.communicate()
     assert second.returncode not in (0, None)
-    assert str(process.data) in said.decode()
-    assert "Traceback" not in said.decode()
+    assert str(process.data) in output.decode()
+    assert "Traceback" not in output.decode()
     async with process.client() as client:
         assert (await client.get("/api/health"))["status"] == "ok"
     assert json.loads((process.data / "server.json").read_text())["token"] == process.token
@@ -145,7 +145,7 @@ async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) 
 
 async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
     """A4: whoever shows the id of an error, the log has a line under it that says what was refused where."""
-    wanted: list[tuple[str, str, str]] = [
+    expected: list[tuple[str, str, str]] = [
         ("GET", "/api/sessions?status=x", "bad_status"),
         ("GET", f"/api/tasks/{NOBODY}", "task_not_found"),
         ("POST", "/api/boards", "bad_request"),
@@ -155,7 +155,7 @@ async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
     ]
     ids: dict[str, tuple[str, str]] = {}
     async with process.client() as client:
-        for method, path, code in wanted:
+        for method, path, code in expected:
             answer = await client.http.request(method, path, json={})
             ids[answer.json()["error"]["id"]] = (code, path.partition("?")[0])
         for headers, code in (({"authorization": ""}, "unauthenticated"), ({"host": "evil.example"}, "foreign_host")):

@@ -112,5 +112,5 @@ async def by_agent(client: Client, session: Json, tool: str, **arguments: Any) -
     """Has the demo agent of a session call a tool, and gives what it quotes of the result."""
     task = await client.ask(session["id"], directive(tool, **arguments))
     assert task["status"] == "completed", task
-    said = (await client.texts(session["id"]))[-1]
-    return json.loads(said)
+    text = (await client.texts(session["id"]))[-1]
+    return json.loads(text)

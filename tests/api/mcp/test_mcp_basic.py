@@ -16,12 +16,12 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 async def test_create_session(server: Running, mcp: Mcp) -> None:
     """5b: a session in a folder, made known if need be; it answers with sessionId and workingDir, no more."""
     path = server.repo()
-    made = await mcp.call("create_session", name="feature", workingDir=str(path))
-    assert made.keys() == {"sessionId", "workingDir"}
-    assert made["workingDir"] == str(path)
-    session = await server.client.get(f"/api/sessions/{made['sessionId']}")
+    created = await mcp.call("create_session", name="feature", workingDir=str(path))
+    assert created.keys() == {"sessionId", "workingDir"}
+    assert created["workingDir"] == str(path)
+    session = await server.client.get(f"/api/sessions/{created['sessionId']}")
     assert (session["title"], session["permissionMode"], session["worktreeId"]) == ("feature", "default", None)
-    status = await mcp.call("get_session_status", sessionId=made["sessionId"])
+    status = await mcp.call("get_session_status", sessionId=created["sessionId"])
     assert status["exists"] is True
     assert (status["status"], status["lifecycle"], status["pendingMessages"]) == ("not_started", "active", 0)
     assert status["workingDir"] == str(path)
@@ -31,14 +31,14 @@ async def test_create_session(server: Running, mcp: Mcp) -> None:
 async def test_create_session_in_a_worktree(server: Running, mcp: Mcp) -> None:
     """5b, W1, Q2: a worktree of a new branch at the default path, and a first message that starts by itself."""
     path = server.repo()
-    wanted = {"name": "auth", "workingDir": str(path), "agent": "demo", "permissionMode": "acceptEdits"}
-    made = await mcp.call(
-        "create_session", **wanted, worktree={"branch": "feature-auth"}, initialMessage="[[say begun]]"
+    arguments = {"name": "auth", "workingDir": str(path), "agent": "demo", "permissionMode": "acceptEdits"}
+    created = await mcp.call(
+        "create_session", **arguments, worktree={"branch": "feature-auth"}, initialMessage="[[say begun]]"
     )
-    assert made["workingDir"] == f"{path}/.worktrees/feature-auth"
-    await mcp.call("agor_sessions_wait", sessionIds=[made["sessionId"]])
-    assert await server.client.texts(made["sessionId"]) == ["begun"]
-    session = await server.client.get(f"/api/sessions/{made['sessionId']}")
+    assert created["workingDir"] == f"{path}/.worktrees/feature-auth"
+    await mcp.call("agor_sessions_wait", sessionIds=[created["sessionId"]])
+    assert await server.client.texts(created["sessionId"]) == ["begun"]
+    session = await server.client.get(f"/api/sessions/{created['sessionId']}")
     assert (session["permissionMode"], session["agent"]) == ("acceptEdits", "demo")
 
 
@@ -47,54 +47,54 @@ async def test_what_is_there_already(server: Running, mcp: Mcp) -> None:
     path = server.repo()
     git(path, "branch", "known")
     git(path, "commit", "--allow-empty", "-m", "later")
-    wanted = {"name": "auth", "workingDir": str(path), "agent": "demo"}
-    made = await mcp.call("create_session", **wanted, worktree={"branch": "known", "path": "two"})
-    assert made["workingDir"] == f"{path}/two"
+    arguments = {"name": "auth", "workingDir": str(path), "agent": "demo"}
+    created = await mcp.call("create_session", **arguments, worktree={"branch": "known", "path": "two"})
+    assert created["workingDir"] == f"{path}/two"
     assert git(path / "two", "rev-parse", "HEAD") == git(path, "rev-parse", "main~1")
     before = sorted(item.name for item in (path / "two").iterdir())
-    text = await mcp.refused("create_session", "path_exists", **wanted, worktree={"branch": "other", "path": "two"})
+    text = await mcp.refused("create_session", "path_exists", **arguments, worktree={"branch": "other", "path": "two"})
     assert f"{path}/two" in text
     assert sorted(item.name for item in (path / "two").iterdir()) == before
-    assert (await mcp.call("list_sessions"))["sessions"][0]["id"] == made["sessionId"]
+    assert (await mcp.call("list_sessions"))["sessions"][0]["id"] == created["sessionId"]
 
 
 async def test_a_folder_without_git(server: Running, mcp: Mcp) -> None:
     """5b, W1: no worktree of what is no git repository; a plain session is fine."""
     plain = server.root / "plain"
     plain.mkdir()
-    wanted = {"name": "notes", "workingDir": str(plain), "agent": "demo"}
-    text = await mcp.refused("create_session", "repo_is_plain", **wanted, worktree={"branch": "b"})
+    arguments = {"name": "notes", "workingDir": str(plain), "agent": "demo"}
+    text = await mcp.refused("create_session", "repo_is_plain", **arguments, worktree={"branch": "b"})
     assert "sessions can work in the folder itself" in text
-    made = await mcp.call("create_session", **wanted)
-    assert made["workingDir"] == str(plain)
+    created = await mcp.call("create_session", **arguments)
+    assert created["workingDir"] == str(plain)
 
 
 async def test_where_a_session_already_works(server: Running) -> None:
     """5b: a folder deep inside a worktree stands for that worktree; a session's own folder is the natural example."""
     session = await opened(server)
-    made = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
+    created = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
     agent = await agent_of(server, session)
-    deep = f"{made['path']}/src"
+    deep = f"{created['path']}/src"
     (server.root / "repo" / ".worktrees" / "side" / "src").mkdir()
     new = await agent.call("create_session", name="beside", workingDir=deep)
-    assert new["workingDir"] == made["path"]
+    assert new["workingDir"] == created["path"]
     opened_there = await server.client.get(f"/api/sessions/{new['sessionId']}")
     # The caller's own agent if none is named.
-    assert (opened_there["worktreeId"], opened_there["agent"]) == (made["id"], "demo")
-    new = await agent.call("create_session", name="apart", workingDir=made["path"], worktree={"branch": "third"})
+    assert (opened_there["worktreeId"], opened_there["agent"]) == (created["id"], "demo")
+    new = await agent.call("create_session", name="apart", workingDir=created["path"], worktree={"branch": "third"})
     assert new["workingDir"] == f"{session['cwd']}/.worktrees/third"
 
 
 async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
     """5b, W3: folders outside the root, missing, or unknown to a session are refused with what to do."""
-    wanted = {"name": "x", "agent": "demo"}
-    assert "absolute" in await mcp.refused("create_session", "path_not_absolute", **wanted, workingDir="here")
-    await mcp.refused("create_session", "path_missing", **wanted, workingDir=str(server.root / "nowhere"))
-    await mcp.refused("create_session", "path_outside_root", **wanted, workingDir="/usr")
+    arguments = {"name": "x", "agent": "demo"}
+    assert "absolute" in await mcp.refused("create_session", "path_not_absolute", **arguments, workingDir="here")
+    await mcp.refused("create_session", "path_missing", **arguments, workingDir=str(server.root / "nowhere"))
+    await mcp.refused("create_session", "path_outside_root", **arguments, workingDir="/usr")
     session = await opened(server)
     agent = await agent_of(server, session)
     unknown = server.repo("unknown")
-    text = await agent.refused("create_session", "folder_unknown", **wanted, workingDir=str(unknown))
+    text = await agent.refused("create_session", "folder_unknown", **arguments, workingDir=str(unknown))
     assert "agor_repos_list" in text
 
 
@@ -147,12 +147,12 @@ async def test_status_words(server: Running, mcp: Mcp) -> None:
     await server.client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
     await server.client.wait_task(task_id)
     await mcp.call("agor_sessions_update", sessionId=session["id"], status="failed")
-    found = await mcp.call("get_session_status", sessionId=session["id"])
-    assert (found["status"], found["lifecycle"]) == ("error", "error")
+    answer = await mcp.call("get_session_status", sessionId=session["id"])
+    assert (answer["status"], answer["lifecycle"]) == ("error", "error")
     for unknown in (NOBODY, "nonsense"):
-        found = await mcp.call("get_session_status", sessionId=unknown)
-        assert (found["exists"], found["status"], found["workingDir"]) == (False, "not_started", "")
-        assert "list_sessions" in found["error"]
+        answer = await mcp.call("get_session_status", sessionId=unknown)
+        assert (answer["exists"], answer["status"], answer["workingDir"]) == (False, "not_started", "")
+        assert "list_sessions" in answer["error"]
 
 
 async def test_list_sessions(server: Running, mcp: Mcp) -> None:

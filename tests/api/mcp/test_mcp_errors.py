@@ -55,9 +55,9 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 async def test_arguments(mcp: Mcp) -> None:
     """5a, 5b: a wrong type, an unknown or missing argument, a value that is none of the known ones; and all that the
     tool takes."""
-    for tool, arguments, said in WRONG:
+    for tool, arguments, sentence in WRONG:
         text = await mcp.refused(tool, "bad_arguments", **arguments)
-        assert said in text, text
+        assert sentence in text, text
         for name in (await mcp.tools())[tool]["inputSchema"]["properties"]:
             assert name in text
 
@@ -65,18 +65,18 @@ async def test_arguments(mcp: Mcp) -> None:
 @pytest.mark.parametrize("mode", ["continue", "btw"])
 async def test_arguments_of_another_mode(mcp: Mcp, mode: str) -> None:
     """5a: what only a new session can have is refused with the mode that takes it."""
-    wanted = PROMPT | {"mode": mode}
-    text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, taskId=NOBODY)
+    arguments = PROMPT | {"mode": mode}
+    text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **arguments, taskId=NOBODY)
     assert "mode fork" in text
 
 
 async def test_arguments_of_a_new_session(mcp: Mcp) -> None:
     """5a: a prompt to the session itself that would change it is refused with the tool that does that."""
-    wanted = PROMPT | {"mode": "continue"}
+    arguments = PROMPT | {"mode": "continue"}
     for more in ({"title": "x"}, {"agenticTool": "demo"}, {"permissionMode": "plan"}):
-        text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, **more)
+        text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **arguments, **more)
         assert "agor_sessions_update" in text
-    text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **wanted, callback=True)
+    text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **arguments, callback=True)
     assert "agor_sessions_wait" in text
 
 
@@ -84,8 +84,8 @@ async def test_what_is_left_out_may_be_null(server: Running, mcp: Mcp) -> None:
     """5a: a client that sends null for all that it leaves out is understood."""
     session = await opened(server)
     nothing = dict.fromkeys(("agenticTool", "permissionMode", "title", "taskId", "callback", "idempotencyKey"))
-    wanted = {"sessionId": session["id"], "prompt": "[[say on]]", "mode": "continue"}
-    done = await mcp.call("agor_sessions_prompt", **wanted, **nothing)
+    arguments = {"sessionId": session["id"], "prompt": "[[say on]]", "mode": "continue"}
+    done = await mcp.call("agor_sessions_prompt", **arguments, **nothing)
     assert (await server.client.wait_task(done["taskId"]))["status"] == "completed"
 
 
@@ -125,16 +125,16 @@ async def test_what_is_not_there(server: Running, mcp: Mcp) -> None:
 
 async def test_tasks_of_others(server: Running, mcp: Mcp) -> None:
     """5a: a fork begins at a task of the session that is forked; one of another is said with where to look."""
-    one, two = await opened(server), await opened(server)
+    first, second = await opened(server), await opened(server)
     text = await mcp.refused(
         "agor_sessions_prompt",
         "task_of_other_session",
-        sessionId=one["id"],
+        sessionId=first["id"],
         prompt="x",
         mode="fork",
-        taskId=two["taskId"],
+        taskId=second["taskId"],
     )
-    assert two["id"] in text
+    assert second["id"] in text
     assert "agor_tasks_list" in text
 
 

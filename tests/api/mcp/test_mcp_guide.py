@@ -91,8 +91,8 @@ async def test_agent_reads_it(server: Running) -> None:
     async def does(tool: str, **arguments: Any) -> Any:
         assert tool in guide.text()
         await client.ask(session["id"], f"[[mcp {tool} {json.dumps(arguments)}]]")
-        said = (await client.texts(session["id"]))[-1]
-        return json.loads(said[said.index("{") : said.rindex("}") + 1])
+        text = (await client.texts(session["id"]))[-1]
+        return json.loads(text[text.index("{") : text.rindex("}") + 1])
 
     tree = await does("agor_worktrees_create", repoId=repo["id"], branch="race-1")
     spawned = await does(

@@ -106,9 +106,9 @@ async def test_what_tools_take(mcp: Mcp) -> None:
         Draft202012Validator.check_schema(schema)
         assert schema["additionalProperties"] is False
         required: list[str] = schema.get("required", [])
-        found = {f"{property}{'' if property in required else '?'}" for property in schema["properties"]}
+        parameters = {f"{property}{'' if property in required else '?'}" for property in schema["properties"]}
         keyed = set[str]() if tool["annotations"]["readOnlyHint"] else {"idempotencyKey?"}
-        assert found == set(TAKES[name].split()) | keyed, name
+        assert parameters == set(TAKES[name].split()) | keyed, name
 
 
 async def test_what_tools_give_is_said(mcp: Mcp) -> None:
@@ -130,8 +130,8 @@ async def test_annotations(mcp: Mcp) -> None:
     def having(hint: str) -> set[str]:
         return {name for name, tool in tools.items() if tool["annotations"][hint]}
 
-    made = {*CHANGING, "agor_worktrees_create", "agor_worktrees_update", "create_session", "send_to_session"}
-    assert having("readOnlyHint") == set(tools) - made
+    creating = {*CHANGING, "agor_worktrees_create", "agor_worktrees_update", "create_session", "send_to_session"}
+    assert having("readOnlyHint") == set(tools) - creating
     assert having("destructiveHint") == {"agor_sessions_stop"}
     twice = {"agor_sessions_update", "agor_sessions_stop", "agor_worktrees_update"}
     assert having("idempotentHint") == having("readOnlyHint") | twice
@@ -143,14 +143,14 @@ async def test_reading_changes_nothing(server: Running) -> None:
     session = await opened(server, mode="plan")
     agent = await agent_of(server, session)
     repo = (await server.client.get("/api/repos"))["repos"][0]
-    made = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
+    worktree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
     arguments: dict[str, Json] = {
         "agor_sessions_get": {"sessionId": session["id"]},
         "agor_sessions_wait": {"taskIds": [session["taskId"]]},
         "agor_tasks_get": {"taskId": session["taskId"]},
         "agor_tasks_list": {"sessionId": session["id"]},
         "agor_messages_list": {"sessionId": session["id"], "search": "ready"},
-        "agor_worktrees_get": {"worktreeId": made["id"]},
+        "agor_worktrees_get": {"worktreeId": worktree["id"]},
         "get_session_status": {"sessionId": session["id"]},
     }
     before = await traces(server)

@@ -131,8 +131,8 @@ async def test_official_client(server: Running, mode: Literal["auto", "legacy"])
         assert listed.size == len(guide.text().encode())
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert names == list(guide.PROMPTS)
-        made = await client.get_prompt("delegate", {"work": "Sort the imports."})
-        assert "Sort the imports." in getattr(made.messages[0].content, "text", "")
+        filled = await client.get_prompt("delegate", {"work": "Sort the imports."})
+        assert "Sort the imports." in getattr(filled.messages[0].content, "text", "")
         with pytest.raises(MCPError, match="needs work"):
             await client.get_prompt("delegate", {})
         with pytest.raises(MCPError, match="no prompt"):
@@ -282,8 +282,8 @@ async def test_many_at_once(server: Running) -> None:
     """5, 5c: clients of different revisions beside each other get each their own answer."""
     revisions = (*HANDSHAKES, MODERN) * 8
     speakers = [Speaker(server, PATHS[index % 2], revision) for index, revision in enumerate(revisions)]
-    asked = [
+    requests = [
         speaker.result("tools/call", name="get_session_status", arguments={"sessionId": "no"}) for speaker in speakers
     ]
-    for called in await asyncio.gather(*asked):
+    for called in await asyncio.gather(*requests):
         assert '"exists":false' in called["content"][0]["text"]

@@ -36,21 +36,21 @@ async def test_get_by_any_form_of_an_id(server: Running, mcp: Mcp) -> None:
 async def test_list(server: Running, mcp: Mcp) -> None:
     """5a: lists have data, total, limit and offset; by worktree, by status, page by page, newest first."""
     first = await opened(server, title="one")
-    made = await server.client.post("/api/worktrees", {"repoId": first["repoId"], "branch": "side"})
-    second = await mcp.call("agor_sessions_create", worktreeId=made["id"], agenticTool="demo", title="two")
-    found = await mcp.call("agor_sessions_list")
-    assert (found["total"], found["limit"], found["offset"]) == (2, 50, 0)
-    assert [item["title"] for item in found["data"]] == ["two", "one"]
-    assert found["data"][0] == {name: value for name, value in second.items() if name != "taskId"}
-    found = await mcp.call("agor_sessions_list", limit=1, offset=1)
-    assert ([item["title"] for item in found["data"]], found["total"]) == (["one"], 2)
-    found = await mcp.call("agor_sessions_list", worktreeId=made["id"][-12:])
-    assert [item["title"] for item in found["data"]] == ["two"]
+    worktree = await server.client.post("/api/worktrees", {"repoId": first["repoId"], "branch": "side"})
+    second = await mcp.call("agor_sessions_create", worktreeId=worktree["id"], agenticTool="demo", title="two")
+    listed = await mcp.call("agor_sessions_list")
+    assert (listed["total"], listed["limit"], listed["offset"]) == (2, 50, 0)
+    assert [item["title"] for item in listed["data"]] == ["two", "one"]
+    assert listed["data"][0] == {name: value for name, value in second.items() if name != "taskId"}
+    listed = await mcp.call("agor_sessions_list", limit=1, offset=1)
+    assert ([item["title"] for item in listed["data"]], listed["total"]) == (["one"], 2)
+    listed = await mcp.call("agor_sessions_list", worktreeId=worktree["id"][-12:])
+    assert [item["title"] for item in listed["data"]] == ["two"]
     await mcp.call("agor_sessions_update", sessionId=first["id"], status="failed")
     for status, titles in (("failed", ["one"]), ("idle", ["two"]), ("running", []), ("completed", [])):
-        found = await mcp.call("agor_sessions_list", status=status)
-        assert [item["title"] for item in found["data"]] == titles
-        assert found["total"] == len(titles)
+        listed = await mcp.call("agor_sessions_list", status=status)
+        assert [item["title"] for item in listed["data"]] == titles
+        assert listed["total"] == len(titles)
 
 
 async def test_a_session_lists_what_it_reaches(server: Running) -> None:
@@ -60,10 +60,10 @@ async def test_a_session_lists_what_it_reaches(server: Running) -> None:
     agent = await agent_of(server, session)
     child = await agent.call("agor_sessions_spawn", prompt="[[say hi]]")
     mine = await agent.call("agor_sessions_create", worktreeId=session["repoId"], agenticTool="demo")
-    found = await agent.call("agor_sessions_list")
-    assert {item["session_id"] for item in found["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
+    reached = await agent.call("agor_sessions_list")
+    assert {item["session_id"] for item in reached["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
     listed = await agent.call("list_sessions")
-    assert {item["id"] for item in listed["sessions"]} == {item["session_id"] for item in found["data"]}
+    assert {item["id"] for item in listed["sessions"]} == {item["session_id"] for item in reached["data"]}
     await agent.refused("agor_sessions_get", "session_out_of_reach", sessionId=other["id"])
     await agent.refused("agor_tasks_list", "session_out_of_reach", sessionId=other["id"])
     await agent.refused("agor_tasks_get", "session_out_of_reach", taskId=other["taskId"])
@@ -76,15 +76,15 @@ async def test_current(server: Running) -> None:
     """5a, 5d: a session reads itself without an argument, with its worktree and repository."""
     plain = await opened(server)
     agent = await agent_of(server, plain)
-    found = await agent.call("agor_sessions_get_current")
-    assert (found["session_id"], found["worktree"]) == (plain["id"], None)
-    assert (found["repo"]["repo_id"], found["repo"]["path"]) == (plain["repoId"], plain["cwd"])
-    made = await server.client.post("/api/worktrees", {"repoId": plain["repoId"], "branch": "side"})
-    session = await server.client.post("/api/sessions", {"worktreeId": made["id"], "agent": "demo"})
+    current = await agent.call("agor_sessions_get_current")
+    assert (current["session_id"], current["worktree"]) == (plain["id"], None)
+    assert (current["repo"]["repo_id"], current["repo"]["path"]) == (plain["repoId"], plain["cwd"])
+    worktree = await server.client.post("/api/worktrees", {"repoId": plain["repoId"], "branch": "side"})
+    session = await server.client.post("/api/sessions", {"worktreeId": worktree["id"], "agent": "demo"})
     await server.client.ask(session["id"], "[[say hi]]")
     agent = await agent_of(server, session)
-    found = await agent.call("agor_sessions_get_current")
-    assert (found["worktree"]["worktree_id"], found["worktree"]["branch"]) == (made["id"], "side")
+    current = await agent.call("agor_sessions_get_current")
+    assert (current["worktree"]["worktree_id"], current["worktree"]["branch"]) == (worktree["id"], "side")
     assert await agent.call("get_current_session_id") == {"sessionId": session["id"]}
 
 
@@ -93,14 +93,14 @@ async def test_tasks(server: Running, mcp: Mcp) -> None:
     session = await opened(server)
     hangs = await hanging(server, session)
     waits = await server.client.prompt(session["id"], "[[say later]]")
-    found = await mcp.call("agor_tasks_list", sessionId=session["id"])
-    assert [item["task_id"] for item in found["data"]] == [session["taskId"], hangs, waits]
-    assert [item["status"] for item in found["data"]] == ["completed", "running", "queued"]
-    assert found["data"][0] == await mcp.call("agor_tasks_get", taskId=session["taskId"][-12:])
-    assert (found["data"][0]["result"], found["data"][0]["prompt"]) == ("ready", "[[say ready]]")
-    assert found["data"][0]["ended_at"] is not None
-    found = await mcp.call("agor_tasks_list", sessionId=session["id"], status="queued", limit=1)
-    assert ([item["task_id"] for item in found["data"]], found["total"], found["limit"]) == ([waits], 1, 1)
+    listed = await mcp.call("agor_tasks_list", sessionId=session["id"])
+    assert [item["task_id"] for item in listed["data"]] == [session["taskId"], hangs, waits]
+    assert [item["status"] for item in listed["data"]] == ["completed", "running", "queued"]
+    assert listed["data"][0] == await mcp.call("agor_tasks_get", taskId=session["taskId"][-12:])
+    assert (listed["data"][0]["result"], listed["data"][0]["prompt"]) == ("ready", "[[say ready]]")
+    assert listed["data"][0]["ended_at"] is not None
+    listed = await mcp.call("agor_tasks_list", sessionId=session["id"], status="queued", limit=1)
+    assert ([item["task_id"] for item in listed["data"]], listed["total"], listed["limit"]) == ([waits], 1, 1)
     text = await mcp.refused("agor_tasks_list", "bad_arguments", sessionId=session["id"], status="done")
     assert "waiting_permission" in text
     assert "agor_tasks_list" in await mcp.refused("agor_tasks_get", "task_not_found", taskId=NOBODY)
@@ -109,30 +109,30 @@ async def test_tasks(server: Running, mcp: Mcp) -> None:
 async def test_long_texts_of_tasks(server: Running, mcp: Mcp) -> None:
     """5a: a list of tasks stays readable however much was said; a task by itself is whole."""
     session = await opened(server)
-    said = "word " * 1000
-    task = await server.client.ask(session["id"], f"[[say {said}]]")
+    long_text = "word " * 1000
+    task = await server.client.ask(session["id"], f"[[say {long_text}]]")
     listed = (await mcp.call("agor_tasks_list", sessionId=session["id"]))["data"][-1]
     assert len(listed["result"]) < 2_100
     assert listed["result"].endswith("…")
     whole = await mcp.call("agor_tasks_get", taskId=task["id"])
-    assert whole["result"].strip() == said.strip()
+    assert whole["result"].strip() == long_text.strip()
 
 
 async def test_messages(server: Running, mcp: Mcp) -> None:
     """5a, R4: the newest messages of a session in order, those of a task, those before them."""
     session = await opened(server)
     second = await server.client.ask(session["id"], "[[think deep]][[run echo Marker-1]][[say done]]")
-    found = await mcp.call("agor_messages_list", sessionId=session["id"])
-    assert [item["type"] for item in found["data"]] == ["text", "text", "text", "thought", "tool", "text"]
-    assert [item["role"] for item in found["data"]] == ["user", "agent", "user", "agent", "system", "agent"]
-    assert (found["total"], found["limit"], found["offset"]) == (6, 50, 0)
+    listed = await mcp.call("agor_messages_list", sessionId=session["id"])
+    assert [item["type"] for item in listed["data"]] == ["text", "text", "text", "thought", "tool", "text"]
+    assert [item["role"] for item in listed["data"]] == ["user", "agent", "user", "agent", "system", "agent"]
+    assert (listed["total"], listed["limit"], listed["offset"]) == (6, 50, 0)
     newest = await mcp.call("agor_messages_list", sessionId=session["id"], limit=2)
-    assert (newest["data"], newest["total"]) == (found["data"][-2:], 6)
+    assert (newest["data"], newest["total"]) == (listed["data"][-2:], 6)
     before = await mcp.call("agor_messages_list", sessionId=session["id"], limit=3, offset=2)
-    assert before["data"] == found["data"][1:4]
+    assert before["data"] == listed["data"][1:4]
     assert (await mcp.call("agor_messages_list", sessionId=session["id"], offset=9))["data"] == []
     own = await mcp.call("agor_messages_list", taskId=second["id"][-12:])
-    assert (own["data"], own["total"]) == (found["data"][2:], 4)
+    assert (own["data"], own["total"]) == (listed["data"][2:], 4)
     for wrong in ({}, {"sessionId": session["id"], "taskId": second["id"]}):
         assert "either sessionId or taskId" in await mcp.refused("agor_messages_list", "bad_arguments", **wrong)
 
@@ -141,51 +141,51 @@ async def test_search(server: Running, mcp: Mcp) -> None:
     """5a: messages are searched in what was said and in what tools gave, in any case, within a session or a task."""
     session = await opened(server)
     second = await server.client.ask(session["id"], "[[run echo Mar$(echo ker)-1]][[say READY]]")
-    found = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready]]")
-    assert [item["role"] for item in found["data"]] == ["user", "user"]
-    found = await mcp.call("agor_messages_list", taskId=second["id"], search="marker-1")
-    assert ([item["type"] for item in found["data"]], found["total"]) == (["tool"], 1)
-    found = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready", limit=1)
-    assert ([item["text"] for item in found["data"]], found["total"]) == (["READY"], 4)
+    hits = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready]]")
+    assert [item["role"] for item in hits["data"]] == ["user", "user"]
+    hits = await mcp.call("agor_messages_list", taskId=second["id"], search="marker-1")
+    assert ([item["type"] for item in hits["data"]], hits["total"]) == (["tool"], 1)
+    hits = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready", limit=1)
+    assert ([item["text"] for item in hits["data"]], hits["total"]) == (["READY"], 4)
     assert (await mcp.call("agor_messages_list", sessionId=session["id"], search="nowhere"))["total"] == 0
 
 
 async def test_wait(server: Running, mcp: Mcp) -> None:
     """5a, B5: any answers with the first that is at rest, all with the last, and the time is bounded."""
-    one, two = await opened(server), await opened(server)
-    hangs = await hanging(server, one)
-    done = two["taskId"]
-    found = await mcp.call("agor_sessions_wait", taskIds=[hangs, done[-12:]], mode="any")
-    assert found == {
-        "done": [{"id": done, "sessionId": two["id"], "status": "completed"}],
+    first, second = await opened(server), await opened(server)
+    hangs = await hanging(server, first)
+    done = second["taskId"]
+    outcome = await mcp.call("agor_sessions_wait", taskIds=[hangs, done[-12:]], mode="any")
+    assert outcome == {
+        "done": [{"id": done, "sessionId": second["id"], "status": "completed"}],
         "pending": [hangs],
         "paused": [],
     }
-    found = await mcp.call("agor_sessions_wait", taskIds=[hangs, done], mode="all", timeoutSeconds=0.05)
-    assert [entry["id"] for entry in found["done"]] == [done]
-    assert found["pending"] == [hangs]
-    waiting = asyncio.create_task(mcp.call("agor_sessions_wait", sessionIds=[one["id"], two["id"]]))
-    await mcp.call("agor_sessions_stop", sessionId=one["id"])
-    found = await waiting
-    assert found["pending"] == []
-    assert {entry["id"]: entry["status"] for entry in found["done"]} == {one["id"]: "idle", two["id"]: "idle"}
+    outcome = await mcp.call("agor_sessions_wait", taskIds=[hangs, done], mode="all", timeoutSeconds=0.05)
+    assert [entry["id"] for entry in outcome["done"]] == [done]
+    assert outcome["pending"] == [hangs]
+    waiting = asyncio.create_task(mcp.call("agor_sessions_wait", sessionIds=[first["id"], second["id"]]))
+    await mcp.call("agor_sessions_stop", sessionId=first["id"])
+    outcome = await waiting
+    assert outcome["pending"] == []
+    assert {entry["id"]: entry["status"] for entry in outcome["done"]} == {first["id"]: "idle", second["id"]: "idle"}
 
 
 async def test_what_a_wait_says(server: Running, mcp: Mcp) -> None:
     """T1, T6: what failed is called failed, what waits for a person is paused."""
     session = await opened(server)
     fails = await server.client.prompt(session["id"], "[[fail no luck]]")
-    found = await mcp.call("agor_sessions_wait", taskIds=[fails])
-    assert [entry["status"] for entry in found["done"]] == ["failed"]
+    outcome = await mcp.call("agor_sessions_wait", taskIds=[fails])
+    assert [entry["status"] for entry in outcome["done"]] == ["failed"]
     hangs = await hanging(server, session)
     waits = await server.client.prompt(session["id"], "[[say later]]")
     await mcp.call("agor_sessions_stop", sessionId=session["id"])
-    found = await mcp.call("agor_sessions_wait", taskIds=[hangs, waits])
-    assert ([entry["id"] for entry in found["done"]], found["paused"]) == ([hangs], [waits])
+    outcome = await mcp.call("agor_sessions_wait", taskIds=[hangs, waits])
+    assert ([entry["id"] for entry in outcome["done"]], outcome["paused"]) == ([hangs], [waits])
     await server.client.call("DELETE", f"/api/tasks/{waits}")
     await mcp.call("agor_sessions_update", sessionId=session["id"], status="failed")
-    found = await mcp.call("agor_sessions_wait", sessionIds=[session["id"]])
-    assert [entry["status"] for entry in found["done"]] == ["failed"]
+    outcome = await mcp.call("agor_sessions_wait", sessionIds=[session["id"]])
+    assert [entry["status"] for entry in outcome["done"]] == ["failed"]
 
 
 async def test_waits_that_make_no_sense(server: Running, mcp: Mcp) -> None:
@@ -212,11 +212,11 @@ async def test_the_same_on_postgres(tmp_path: Path, postgres_url: str) -> None:
         child = await agent.call("agor_sessions_spawn", prompt="[[say done]]", title="child")
         waited = await agent.call("agor_sessions_wait", taskIds=[child["taskId"]])
         assert [item["status"] for item in waited["done"]] == ["completed"]
-        found = await agent.call("agor_sessions_list")
-        assert [item["title"] for item in found["data"]] == ["child", "first"]
-        assert found["data"][1]["genealogy"]["children"] == [child["sessionId"]]
+        listed = await agent.call("agor_sessions_list")
+        assert [item["title"] for item in listed["data"]] == ["child", "first"]
+        assert listed["data"][1]["genealogy"]["children"] == [child["sessionId"]]
         assert (await agent.call("agor_tasks_list", sessionId=child["sessionId"]))["data"][0]["result"] == "done"
-        found = await agent.call("agor_messages_list", taskId=child["taskId"], search="DONE")
-        assert [item["role"] for item in found["data"]] == ["user", "agent"]
+        listed = await agent.call("agor_messages_list", taskId=child["taskId"], search="DONE")
+        assert [item["role"] for item in listed["data"]] == ["user", "agent"]
         await agent.call("agor_sessions_update", sessionId=child["sessionId"][-12:], status="completed")
         assert (await agent.call("agor_sessions_list", status="completed"))["total"] == 1

@@ -51,7 +51,7 @@ async def test_fork(server: Running, mcp: Mcp) -> None:
     task if one is named."""
     session = await opened(server)
     await server.client.ask(session["id"], "[[say later]]")
-    made = await mcp.call(
+    created = await mcp.call(
         "agor_sessions_prompt",
         sessionId=session["id"],
         prompt="[[recall]]",
@@ -59,42 +59,47 @@ async def test_fork(server: Running, mcp: Mcp) -> None:
         title="Another way",
         taskId=session["taskId"],
     )
-    assert made.keys() == {"sessionId", "taskId"}
-    await server.client.wait_task(made["taskId"])
-    fork = await get(server, made["sessionId"])
+    assert created.keys() == {"sessionId", "taskId"}
+    await server.client.wait_task(created["taskId"])
+    fork = await get(server, created["sessionId"])
     assert (fork["kind"], fork["forkedFromSessionId"]) == ("fork", session["id"])
     assert (fork["title"], fork["agent"], fork["permissionMode"]) == ("Another way", "demo", "bypassPermissions")
     assert (fork["cwd"], fork["branchTaskId"]) == (session["cwd"], session["taskId"])
-    said = (await server.client.texts(fork["id"]))[-1]
-    assert "[[say ready]]" in said
-    assert "later" not in said
+    text = (await server.client.texts(fork["id"]))[-1]
+    assert "[[say ready]]" in text
+    assert "later" not in text
 
 
 async def test_subsession(server: Running, mcp: Mcp) -> None:
     """5a, B3, Q3: mode subsession is a child with its own rights and a report to its parent, unless none is wanted."""
     session = await opened(server)
-    wanted = {"sessionId": session["id"], "prompt": "[[say done]]", "mode": "subsession", "taskId": session["taskId"]}
-    quiet = await mcp.call("agor_sessions_prompt", **wanted, callback=False, permissionMode="plan")
+    arguments = {
+        "sessionId": session["id"],
+        "prompt": "[[say done]]",
+        "mode": "subsession",
+        "taskId": session["taskId"],
+    }
+    quiet = await mcp.call("agor_sessions_prompt", **arguments, callback=False, permissionMode="plan")
     await server.client.wait_task(quiet["taskId"])
     child = await get(server, quiet["sessionId"])
     assert (child["kind"], child["parentSessionId"], child["permissionMode"]) == ("subsession", session["id"], "plan")
-    made = await mcp.call("agor_sessions_prompt", **wanted)
-    await server.client.wait_task(made["taskId"])
+    created = await mcp.call("agor_sessions_prompt", **arguments)
+    await server.client.wait_task(created["taskId"])
     reports = (await server.client.get(f"/api/sessions/{session['id']}/callbacks"))["callbacks"]
-    assert [report["childSessionId"] for report in reports] == [made["sessionId"]]
+    assert [report["childSessionId"] for report in reports] == [created["sessionId"]]
 
 
 async def test_btw(server: Running, mcp: Mcp) -> None:
     """5a, B4: mode btw asks beside a turn that runs, reads only, and its answer stands in the parent's transcript."""
     session = await opened(server)
     await server.client.wait_task(await server.client.prompt(session["id"], "[[hang]]"), "running")
-    made = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say aside]]", mode="btw")
-    assert made.keys() == {"sessionId", "taskId"}
-    await server.client.wait_task(made["taskId"])
-    aside = await get(server, made["sessionId"])
+    created = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say aside]]", mode="btw")
+    assert created.keys() == {"sessionId", "taskId"}
+    await server.client.wait_task(created["taskId"])
+    aside = await get(server, created["sessionId"])
     assert (aside["kind"], aside["permissionMode"], aside["archived"]) == ("btw", "plan", True)
-    found = await mcp.call("agor_messages_list", sessionId=session["id"], search="aside")
-    assert "btw" in [item["type"] for item in found["data"]]
+    hits = await mcp.call("agor_messages_list", sessionId=session["id"], search="aside")
+    assert "btw" in [item["type"] for item in hits["data"]]
 
 
 async def test_a_prompt_resumes(server: Running, mcp: Mcp) -> None:
@@ -112,28 +117,32 @@ async def test_a_prompt_resumes(server: Running, mcp: Mcp) -> None:
 
 async def test_create(server: Running, mcp: Mcp) -> None:
     """5a: a root session in a worktree, idle and empty, with every field that the contract names."""
-    made = await worktree(server)
-    found = await mcp.call("agor_sessions_create", worktreeId=made["id"][-12:], agenticTool="demo")
-    assert found.keys() >= NAMED
-    assert "taskId" not in found
-    assert (found["worktree_id"], found["cwd"], found["agentic_tool"]) == (made["id"], made["path"], "demo")
-    assert (found["status"], found["title"], found["description"]) == ("idle", "", "")
-    assert found["permission_config"] == {"mode": "acceptEdits", "allowedTools": []}
-    assert found["genealogy"] == {"parent_session_id": None, "forked_from_session_id": None, "children": []}
-    assert found["git_state"]["branch"] == "side"
-    assert (found["message_count"], found["contextFiles"], found["mcp_server_ids"]) == (0, [], [])
-    assert await mcp.call("agor_sessions_get", sessionId=found["session_id"]) == found
+    branch_worktree = await worktree(server)
+    created = await mcp.call("agor_sessions_create", worktreeId=branch_worktree["id"][-12:], agenticTool="demo")
+    assert created.keys() >= NAMED
+    assert "taskId" not in created
+    assert (created["worktree_id"], created["cwd"], created["agentic_tool"]) == (
+        branch_worktree["id"],
+        branch_worktree["path"],
+        "demo",
+    )
+    assert (created["status"], created["title"], created["description"]) == ("idle", "", "")
+    assert created["permission_config"] == {"mode": "acceptEdits", "allowedTools": []}
+    assert created["genealogy"] == {"parent_session_id": None, "forked_from_session_id": None, "children": []}
+    assert created["git_state"]["branch"] == "side"
+    assert (created["message_count"], created["contextFiles"], created["mcp_server_ids"]) == (0, [], [])
+    assert await mcp.call("agor_sessions_get", sessionId=created["session_id"]) == created
 
 
 async def test_create_with_everything(server: Running, mcp: Mcp) -> None:
     """5a: what is said of a new session is kept, and a first prompt starts at once (Q2)."""
-    made = await worktree(server)
+    branch_worktree = await worktree(server)
     tools = await server.client.post(
         "/api/mcp-servers", {"name": "files", "transport": "stdio", "command": "/bin/true"}
     )
-    found = await mcp.call(
+    created = await mcp.call(
         "agor_sessions_create",
-        worktreeId=made["id"],
+        worktreeId=branch_worktree["id"],
         agenticTool="demo",
         title="Auth tests",
         description="All of them",
@@ -143,18 +152,18 @@ async def test_create_with_everything(server: Running, mcp: Mcp) -> None:
         initialPrompt="[[say begun]]",
         enableCallback=None,
     )
-    assert (await server.client.wait_task(found["taskId"]))["source"] == "initial"
-    assert (found["title"], found["description"]) == ("Auth tests", "All of them")
-    assert found["permission_config"]["mode"] == "default"
-    assert found["contextFiles"] == [f"{made['path']}/README.md"]
-    assert found["mcp_server_ids"] == [tools["id"]]
+    assert (await server.client.wait_task(created["taskId"]))["source"] == "initial"
+    assert (created["title"], created["description"]) == ("Auth tests", "All of them")
+    assert created["permission_config"]["mode"] == "default"
+    assert created["contextFiles"] == [f"{branch_worktree['path']}/README.md"]
+    assert created["mcp_server_ids"] == [tools["id"]]
 
 
 async def test_create_in_a_repository(server: Running, mcp: Mcp) -> None:
     """5a, R2: a repository's own folder is a place to work too, by its repo_id; and what is neither is said."""
     repo = await server.client.repo(server.repo())
-    found = await mcp.call("agor_sessions_create", worktreeId=repo["id"], agenticTool="demo")
-    assert (found["worktree_id"], found["repo_id"], found["cwd"]) == (None, repo["id"], repo["path"])
+    created = await mcp.call("agor_sessions_create", worktreeId=repo["id"], agenticTool="demo")
+    assert (created["worktree_id"], created["repo_id"], created["cwd"]) == (None, repo["id"], repo["path"])
     text = await mcp.refused("agor_sessions_create", "worktree_not_found", worktreeId="0" * 12, agenticTool="demo")
     assert "agor_worktrees_list" in text
     assert "agor_worktrees_create" in text
@@ -193,25 +202,25 @@ async def test_one_root_too_many(server: Running) -> None:
 async def test_update(server: Running, mcp: Mcp) -> None:
     """5a: title, description and mode change at once, and only they; the same twice is the same."""
     session = await opened(server)
-    wanted = {"sessionId": session["id"], "title": "JWT", "description": "Refresh tokens.", "permissionMode": "plan"}
-    found = await mcp.call("agor_sessions_update", **wanted)
-    assert (found["title"], found["description"], found["permission_config"]["mode"]) == (
+    arguments = {"sessionId": session["id"], "title": "JWT", "description": "Refresh tokens.", "permissionMode": "plan"}
+    updated = await mcp.call("agor_sessions_update", **arguments)
+    assert (updated["title"], updated["description"], updated["permission_config"]["mode"]) == (
         "JWT",
         "Refresh tokens.",
         "plan",
     )
-    again = await mcp.call("agor_sessions_update", **wanted)
-    assert again | {"last_updated": ""} == found | {"last_updated": ""}
-    found = await mcp.call("agor_sessions_update", sessionId=session["id"], title="Only this")
-    assert (found["title"], found["description"]) == ("Only this", "Refresh tokens.")
+    again = await mcp.call("agor_sessions_update", **arguments)
+    assert again | {"last_updated": ""} == updated | {"last_updated": ""}
+    updated = await mcp.call("agor_sessions_update", sessionId=session["id"], title="Only this")
+    assert (updated["title"], updated["description"]) == ("Only this", "Refresh tokens.")
 
 
 async def test_status_by_hand(server: Running, mcp: Mcp) -> None:
     """5a, T1: a session at rest is completed or failed at once, idle makes it live again, running cannot be set."""
     session = await opened(server)
     for status, stored in (("completed", "completed"), ("idle", "active"), ("failed", "error"), ("idle", "active")):
-        found = await mcp.call("agor_sessions_update", sessionId=session["id"], status=status)
-        assert found["status"] == status
+        updated = await mcp.call("agor_sessions_update", sessionId=session["id"], status=status)
+        assert updated["status"] == status
         assert (await get(server, session["id"]))["status"] == stored
     text = await mcp.refused("agor_sessions_update", "bad_arguments", sessionId=session["id"], status="running")
     assert "status cannot be 'running': it is one of completed, failed, idle." in text
@@ -222,11 +231,11 @@ async def test_ending_what_is_at_work(server: Running, mcp: Mcp) -> None:
     session = await opened(server)
     running = await server.client.prompt(session["id"], "[[hang]]")
     await server.client.wait_task(running, "running")
-    found = await mcp.call("agor_sessions_update", sessionId=session["id"], status="completed")
-    assert (found["status"], found["ending"]) == ("running", "completed")
+    updated = await mcp.call("agor_sessions_update", sessionId=session["id"], status="completed")
+    assert (updated["status"], updated["ending"]) == ("running", "completed")
     await mcp.call("agor_sessions_stop", sessionId=session["id"])
-    found = await mcp.call("agor_sessions_get", sessionId=session["id"])
-    assert (found["status"], "ending" in found) == ("completed", False)
+    updated = await mcp.call("agor_sessions_get", sessionId=session["id"])
+    assert (updated["status"], "ending" in updated) == ("completed", False)
 
 
 async def test_an_update_is_whole_or_not_at_all(server: Running, mcp: Mcp) -> None:
@@ -238,8 +247,8 @@ async def test_an_update_is_whole_or_not_at_all(server: Running, mcp: Mcp) -> No
     )
     assert "idle" in text
     await mcp.refused("agor_sessions_update", "title_too_long", sessionId=session["id"], title="x" * 501, status="idle")
-    found = await mcp.call("agor_sessions_get", sessionId=session["id"])
-    assert (found["title"], found["status"]) == ("first", "completed")
+    unchanged = await mcp.call("agor_sessions_get", sessionId=session["id"])
+    assert (unchanged["title"], unchanged["status"]) == ("first", "completed")
 
 
 async def test_stop(server: Running, mcp: Mcp) -> None:
@@ -252,11 +261,11 @@ async def test_stop(server: Running, mcp: Mcp) -> None:
         "agor_sessions_stop", "task_not_running", sessionId=session["id"], expectedTaskId=session["taskId"]
     )
     assert "Nothing was stopped" in text
-    found = await mcp.call("agor_sessions_stop", sessionId=session["id"], expectedTaskId=running[-12:])
-    assert (found["task_id"], found["session_id"], found["status"]) == (running, session["id"], "cancelled")
-    found = await mcp.call("agor_sessions_stop", sessionId=session["id"])
-    assert (found["session_id"], found["status"]) == (session["id"], "idle")
-    assert "task_id" not in found
+    stopped = await mcp.call("agor_sessions_stop", sessionId=session["id"], expectedTaskId=running[-12:])
+    assert (stopped["task_id"], stopped["session_id"], stopped["status"]) == (running, session["id"], "cancelled")
+    stopped = await mcp.call("agor_sessions_stop", sessionId=session["id"])
+    assert (stopped["session_id"], stopped["status"]) == (session["id"], "idle")
+    assert "task_id" not in stopped
 
 
 async def test_spawn_needs_a_session(mcp: Mcp) -> None:
@@ -272,7 +281,7 @@ async def test_spawn(server: Running) -> None:
     session = await opened(server)
     agent = await agent_of(server, session)
     side = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
-    made = await agent.call(
+    created = await agent.call(
         "agor_sessions_spawn",
         prompt="[[say the work is done]]",
         title="Research",
@@ -283,9 +292,9 @@ async def test_spawn(server: Running) -> None:
         extraInstructions="Check the line numbers.",
         worktreeId=side["id"],
     )
-    assert made.keys() == {"sessionId", "taskId"}
-    await server.client.wait_task(made["taskId"])
-    child = await get(server, made["sessionId"])
+    assert created.keys() == {"sessionId", "taskId"}
+    await server.client.wait_task(created["taskId"])
+    child = await get(server, created["sessionId"])
     assert (child["parentSessionId"], child["agent"], child["permissionMode"]) == (
         session["id"],
         "demo",
@@ -300,16 +309,16 @@ async def test_spawn(server: Running) -> None:
     silent = await agent.call("agor_sessions_spawn", prompt="[[say hush]]", enableCallback=False)
     await server.client.wait_task(silent["taskId"])
     assert (await server.client.get(f"/api/sessions/{session['id']}/callbacks"))["total"] == 1
-    found = await agent.call("agor_sessions_get", sessionId=session["id"])
-    assert found["genealogy"]["children"] == [made["sessionId"], silent["sessionId"]]
+    parent_row = await agent.call("agor_sessions_get", sessionId=session["id"])
+    assert parent_row["genealogy"]["children"] == [created["sessionId"], silent["sessionId"]]
 
 
 async def test_a_key_makes_a_call_once(server: Running, mcp: Mcp) -> None:
     """5c: the same call with the same key gives the same answer and acts once; another call with it is refused."""
     session = await opened(server)
-    wanted = {"sessionId": session["id"], "prompt": "[[say once]]", "mode": "continue", "idempotencyKey": "k1"}
-    first = await mcp.call("agor_sessions_prompt", **wanted)
-    assert await mcp.call("agor_sessions_prompt", **wanted) == first
+    arguments = {"sessionId": session["id"], "prompt": "[[say once]]", "mode": "continue", "idempotencyKey": "k1"}
+    first = await mcp.call("agor_sessions_prompt", **arguments)
+    assert await mcp.call("agor_sessions_prompt", **arguments) == first
     await server.client.wait_task(first["taskId"])
     assert (await server.client.texts(session["id"])).count("once") == 1
-    await mcp.refused("agor_sessions_prompt", "idempotency_key_reused", **(wanted | {"prompt": "other"}))
+    await mcp.refused("agor_sessions_prompt", "idempotency_key_reused", **(arguments | {"prompt": "other"}))

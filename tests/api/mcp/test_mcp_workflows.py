@@ -48,15 +48,15 @@ async def test_work_in_another_worktree(server: Running) -> None:
     """5a, example 2: an agent finds a worktree by its name, opens a session there, and prompts it."""
     client = server.client
     session = await opened(server)
-    made = await client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "feature-dashboard"})
+    created = await client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "feature-dashboard"})
     worktrees = await by_agent(client, session, "agor_worktrees_list", repoId=session["repoId"])
-    (found,) = [item for item in worktrees["data"] if item["name"] == "feature-dashboard"]
-    assert found["worktree_id"] == made["id"]
+    (worktree,) = [item for item in worktrees["data"] if item["name"] == "feature-dashboard"]
+    assert worktree["worktree_id"] == created["id"]
     new = await by_agent(
         client,
         session,
         "agor_sessions_create",
-        worktreeId=found["worktree_id"],
+        worktreeId=worktree["worktree_id"],
         agenticTool="demo",
         title="Add metrics dashboard",
         contextFiles=["README.md"],
@@ -81,7 +81,7 @@ async def test_delegating(server: Running) -> None:
     """5a, Q3, example 3: an agent delegates to a child, goes on, and is told by it when it is done."""
     client = server.client
     session = await opened(server)
-    made = await by_agent(
+    created = await by_agent(
         client,
         session,
         "agor_sessions_prompt",
@@ -91,17 +91,19 @@ async def test_delegating(server: Running) -> None:
         agenticTool="demo",
         title="Update API documentation",
     )
-    assert made.keys() == {"sessionId", "taskId"}
-    await client.wait_task(made["taskId"])
-    child = await get(client, made["sessionId"])
+    assert created.keys() == {"sessionId", "taskId"}
+    await client.wait_task(created["taskId"])
+    child = await get(client, created["sessionId"])
     assert (child["kind"], child["parentSessionId"]) == ("subsession", session["id"])
     await rest(client, session["id"])
     report = (await client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"][-1]
     assert (report["source"], report["sourceSessionId"]) == ("callback", child["id"])
     assert "README documented" in report["prompt"]
-    waited = await by_agent(client, session, "agor_sessions_wait", taskIds=[made["taskId"]], timeoutSeconds=5)
+    waited = await by_agent(client, session, "agor_sessions_wait", taskIds=[created["taskId"]], timeoutSeconds=5)
     assert [item["status"] for item in waited["done"]] == ["completed"]
-    assert (await by_agent(client, session, "agor_tasks_get", taskId=made["taskId"]))["result"] == "README documented"
+    assert (await by_agent(client, session, "agor_tasks_get", taskId=created["taskId"]))[
+        "result"
+    ] == "README documented"
 
 
 async def test_waiting_lends_the_place(server: Running) -> None:
@@ -113,10 +115,10 @@ async def test_waiting_lends_the_place(server: Running) -> None:
         await client.wait_task(await client.prompt(other["id"], "[[hang]]"), "running")
         # Both wait for the place, in this order.
         wait = directive("agor_sessions_wait", sessionIds=[fork["sessionId"]], timeoutSeconds=15)
-        asked = await client.prompt(session["id"], wait)
+        waiting_task = await client.prompt(session["id"], wait)
         await client.prompt(fork["sessionId"], "[[say done]]")
         await client.post(f"/api/sessions/{other['id']}/stop")
-        await client.wait_task(asked)
+        await client.wait_task(waiting_task)
         waited = json.loads((await client.texts(session["id"]))[-1])
         assert ([item["id"] for item in waited["done"]], waited["pending"]) == ([fork["sessionId"]], [])
         assert (await client.texts(fork["sessionId"]))[-1] == "done"
@@ -127,11 +129,11 @@ async def test_being_asked_about_lends_the_place(server: Running) -> None:
     async with serving(server.root / "small", max_agents=1) as small:
         client = small.client
         session, other = await opened(small, mode="default"), await opened(small)
-        asked = await client.prompt(session["id"], directive("agor_sessions_spawn", prompt="[[say hi]]"))
+        waiting_task = await client.prompt(session["id"], directive("agor_sessions_spawn", prompt="[[say hi]]"))
         approval = await client.approval(session["id"])
         assert (await client.ask(other["id"], "[[say between]]"))["status"] == "completed"
         await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
-        assert (await client.wait_task(asked))["status"] == "completed"
+        assert (await client.wait_task(waiting_task))["status"] == "completed"
         assert "sessionId" in (await client.texts(session["id"]))[-1]
 
 
@@ -160,9 +162,9 @@ async def test_looking_back(server: Running) -> None:
         "All tests pass.",
         "completed",
     )
-    said = "".join(await client.texts(session["id"]))
+    text = "".join(await client.texts(session["id"]))
     # Told twice while the turn went on: it will end as that, and has not yet.
-    assert said.count('"ending":"completed"') == 2
+    assert text.count('"ending":"completed"') == 2
 
 
 async def test_ending_oneself_with_work_left(server: Running) -> None:
@@ -196,7 +198,7 @@ async def test_plain_tools_of_an_agent(server: Running) -> None:
     client = server.client
     session = await opened(server)
     assert await by_agent(client, session, "get_current_session_id") == {"sessionId": session["id"]}
-    made = await by_agent(
+    created = await by_agent(
         client,
         session,
         "create_session",
@@ -205,16 +207,16 @@ async def test_plain_tools_of_an_agent(server: Running) -> None:
         worktree={"branch": "feature-auth"},
         initialMessage="[[say begun]]",
     )
-    assert made["workingDir"] == f"{session['cwd']}/.worktrees/feature-auth"
-    await rest(client, made["sessionId"])
-    new = await get(client, made["sessionId"])
+    assert created["workingDir"] == f"{session['cwd']}/.worktrees/feature-auth"
+    await rest(client, created["sessionId"])
+    new = await get(client, created["sessionId"])
     assert (new["agent"], new["permissionMode"]) == ("demo", "default")
-    sent = await by_agent(client, session, "send_to_session", sessionId=made["sessionId"], message="[[say more]]")
+    sent = await by_agent(client, session, "send_to_session", sessionId=created["sessionId"], message="[[say more]]")
     assert sent == {"success": True}
-    await rest(client, made["sessionId"])
-    status = await by_agent(client, session, "get_session_status", sessionId=made["sessionId"])
+    await rest(client, created["sessionId"])
+    status = await by_agent(client, session, "get_session_status", sessionId=created["sessionId"])
     assert (status["exists"], status["status"], status["pendingMessages"]) == (True, "idle", 0)
-    assert await client.texts(made["sessionId"]) == ["begun", "more"]
+    assert await client.texts(created["sessionId"]) == ["begun", "more"]
     listed = await by_agent(client, session, "list_sessions")
     assert {item["name"] for item in listed["sessions"]} == {"feature-auth", "first"}
 
@@ -234,8 +236,8 @@ async def test_asking_and_opening_on_postgres(tmp_path: Path, postgres_url: str)
         client = server.client
         session = await opened(server, mode="default")
         agent = await agent_of(server, session)
-        wanted = {"worktreeId": session["repoId"], "agenticTool": "demo", "permissionMode": "default"}
-        create = {**wanted, "initialPrompt": "[[say opened]]", "enableCallback": True, "idempotencyKey": "once"}
+        arguments = {"worktreeId": session["repoId"], "agenticTool": "demo", "permissionMode": "default"}
+        create = {**arguments, "initialPrompt": "[[say opened]]", "enableCallback": True, "idempotencyKey": "once"}
         calls = [asyncio.create_task(agent.call("agor_sessions_create", **create)) for _ in range(2)]
         approval = await client.approval(session["id"])
         assert approval["title"] == f"Create session in {session['cwd']} with demo in mode default?"

@@ -16,8 +16,8 @@ from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with tool_server(tmp_path) as found:
-        yield found
+    async with tool_server(tmp_path) as tool_host:
+        yield tool_host
 
 
 async def server_on_stdio(place: ToolServer, name: str = "tool") -> str:
@@ -47,17 +47,17 @@ async def test_no_child_stands_above_its_parent(place: ToolServer) -> None:
     for mode in ("subsession", "fork"):
         arguments = {**prompt, "mode": mode, "permissionMode": "bypassPermissions"}
         await place.asked_every_time(agent, "agor_sessions_prompt", **arguments)
-    made = await agent.does("agor_sessions_spawn", prompt="x", permissionMode="plan")
-    assert (await place.get(made["sessionId"]))["permissionMode"] == "plan"
-    assert (await place.get(made["sessionId"]))["parentSessionId"] == agent.id
+    created = await agent.does("agor_sessions_spawn", prompt="x", permissionMode="plan")
+    assert (await place.get(created["sessionId"]))["permissionMode"] == "plan"
+    assert (await place.get(created["sessionId"]))["parentSessionId"] == agent.id
 
 
 async def test_no_child_of_a_child_is_raised_later(place: ToolServer) -> None:
     """5e: nor is a child raised when it is there."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
-    made = await agent.does("agor_sessions_spawn", prompt="x", enableCallback=False)
-    await place.asked_every_time(agent, "agor_sessions_update", sessionId=made["sessionId"], permissionMode="auto")
+    created = await agent.does("agor_sessions_spawn", prompt="x", enableCallback=False)
+    await place.asked_every_time(agent, "agor_sessions_update", sessionId=created["sessionId"], permissionMode="auto")
 
 
 async def test_nobody_commands_a_session_of_a_higher_mode(place: ToolServer) -> None:
@@ -79,10 +79,10 @@ async def test_nobody_commands_a_session_of_a_higher_mode(place: ToolServer) -> 
     # Reading them, asking them aside, and a fork that has no more than oneself is within its rights.
     assert (await agent.does("agor_sessions_get", sessionId=parent))["session_id"] == parent
     await agent.does("agor_sessions_prompt", sessionId=parent, prompt="x", mode="btw")
-    made = await agent.does(
+    created = await agent.does(
         "agor_sessions_prompt", sessionId=sibling, prompt="x", mode="fork", permissionMode="acceptEdits"
     )
-    assert (await place.get(made["sessionId"]))["permissionMode"] == "acceptEdits"
+    assert (await place.get(created["sessionId"]))["permissionMode"] == "acceptEdits"
 
 
 async def test_no_new_root_stands_above_whoever_opens_it(place: ToolServer) -> None:
@@ -93,8 +93,8 @@ async def test_no_new_root_stands_above_whoever_opens_it(place: ToolServer) -> N
     await place.asked_every_time(agent, "agor_sessions_create", **arguments, initialPrompt="[[run id]]")
     folder = str(place.server.root / "repo")
     await place.asked_every_time(agent, "create_session", name="x", workingDir=folder, permissionMode="allow-all")
-    made = await agent.does("create_session", name="x", workingDir=folder, permissionMode="default")
-    assert (await place.get(made["sessionId"]))["permissionMode"] == "default"
+    created = await agent.does("create_session", name="x", workingDir=folder, permissionMode="default")
+    assert (await place.get(created["sessionId"]))["permissionMode"] == "default"
 
 
 async def test_servers_that_run_commands_are_not_handed_around(place: ToolServer) -> None:
@@ -106,16 +106,16 @@ async def test_servers_that_run_commands_are_not_handed_around(place: ToolServer
     assert "other" in approval["reason"]
     arguments = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "default"}
     await place.asked_every_time(agent, "agor_sessions_create", **arguments, mcpServerIds=[other])
-    made = await agent.does("agor_sessions_spawn", prompt="x", mcpServerIds=[mine])
-    assert (await place.get(made["sessionId"]))["mcpServerIds"] == [mine]
+    created = await agent.does("agor_sessions_spawn", prompt="x", mcpServerIds=[mine])
+    assert (await place.get(created["sessionId"]))["mcpServerIds"] == [mine]
 
 
 async def test_what_a_sibling_was_given_is_not_taken_over(place: ToolServer) -> None:
     """5e: not by forking it, spawning from it or prompting it: its environment and its servers are its own."""
     await place.rule("allow", "bough/*")
     parent = await place.session("default")
-    given = await server_on_stdio(place)
-    armed = await place.child(parent, mcpServerIds=[given])
+    stdio_server = await server_on_stdio(place)
+    armed = await place.child(parent, mcpServerIds=[stdio_server])
     rich = await place.child(parent, env={"SECRET": "x"})
     like = await place.child(parent)
     agent = await place.agent(await place.child(parent))
@@ -158,8 +158,8 @@ async def test_a_sandboxed_agent_spawns_no_free_one(tmp_path: Path, monkeypatch:
         await place.asked_every_time(
             agent, "agor_sessions_prompt", sessionId=agent.id, prompt="x", mode="fork", agenticTool="demo"
         )
-        made = await agent.does("agor_sessions_spawn", prompt="x")
-        assert (await place.get(made["sessionId"]))["agent"] == "boxed"
+        created = await agent.does("agor_sessions_spawn", prompt="x")
+        assert (await place.get(created["sessionId"]))["agent"] == "boxed"
 
 
 async def test_raising_asks_in_every_mode_whatever_is_remembered(place: ToolServer) -> None:
@@ -184,8 +184,8 @@ async def test_a_person_may_raise_once(place: ToolServer) -> None:
     approval = await place.asked_every_time(agent, "agor_sessions_spawn", **arguments)
     async with place.client.events() as events:
         await place.decide(approval["id"])
-        made = await events.until(lambda one: one["type"] == "session.created")
-    assert made["data"]["permissionMode"] == "bypassPermissions" and made["data"]["parentSessionId"] == agent.id
+        event = await events.until(lambda event: event["type"] == "session.created")
+    assert event["data"]["permissionMode"] == "bypassPermissions" and event["data"]["parentSessionId"] == agent.id
     # The next one is asked about like the first.
     await place.asked_every_time(agent, "agor_sessions_spawn", **(arguments | {"title": "another"}))
 
@@ -237,19 +237,19 @@ async def test_foreign_trees(place: ToolServer) -> None:
 
 async def test_always_for_a_foreign_session_is_for_that_one(place: ToolServer) -> None:
     """5d: what a person has always let an agent do to one foreign session says nothing about the next."""
-    one, two = await place.session("default"), await place.session("default")
+    first, second = await place.session("default"), await place.session("default")
     agent = await place.root("bypassPermissions")
-    approval = await place.asked(agent, "send_to_session", sessionId=one, message="first")
+    approval = await place.asked(agent, "send_to_session", sessionId=first, message="first")
     await place.decide(approval["id"], "allow_always", scope="everywhere")
-    assert await agent.does("send_to_session", sessionId=one, message="second") == {"success": True}
-    await place.asked(agent, "send_to_session", sessionId=two, message="first")
+    assert await agent.does("send_to_session", sessionId=first, message="second") == {"success": True}
+    await place.asked(agent, "send_to_session", sessionId=second, message="first")
 
 
 async def test_trees_that_a_session_has_opened_are_within_its_reach(place: ToolServer) -> None:
     """5d: downwards: whoever opens a tree reads it and works with it; the tree does not reach back."""
     agent = await place.root("bypassPermissions")
-    made = await agent.does("create_session", name="x", workingDir=str(place.server.root / "repo"))
-    opened = made["sessionId"]
+    created = await agent.does("create_session", name="x", workingDir=str(place.server.root / "repo"))
+    opened = created["sessionId"]
     assert (await agent.does("agor_sessions_get", sessionId=opened))["session_id"] == opened
     assert await agent.does("send_to_session", sessionId=opened, message="hello") == {"success": True}
     below = await place.agent(opened)
@@ -260,9 +260,9 @@ async def test_a_question_aside_changes_nothing(place: ToolServer) -> None:
     """B4: it reads, and whatever else it wants is refused, whatever rules allow."""
     await place.rule("allow", "bough/*")
     parent = await place.session("bypassPermissions")
-    made = await place.client.post(f"/api/sessions/{parent}/btw", {"prompt": "[[hang]]", "title": "Aside"})
-    await place.client.wait_task(made["taskId"], "running")
-    async with agent_with_token(place.client.url, place.server.data, made["sessionId"]) as agent:
+    created = await place.client.post(f"/api/sessions/{parent}/btw", {"prompt": "[[hang]]", "title": "Aside"})
+    await place.client.wait_task(created["taskId"], "running")
+    async with agent_with_token(place.client.url, place.server.data, created["sessionId"]) as agent:
         for tool, arguments in (
             ("agor_sessions_spawn", {"prompt": "x"}),
             ("agor_sessions_update", {"sessionId": parent, "title": "x"}),

@@ -19,8 +19,8 @@ SPAWN = "agor_sessions_spawn"
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with tool_server(tmp_path) as found:
-        yield found
+    async with tool_server(tmp_path) as tool_host:
+        yield tool_host
 
 
 async def reads(place: ToolServer, agent: Agent) -> None:
@@ -129,18 +129,18 @@ async def test_mode_plan_asks_whatever_is_allowed(place: ToolServer) -> None:
 
 async def test_how_far_always_reaches(place: ToolServer) -> None:
     """P3: in this session, in this folder, everywhere: remembered by us, for this tool of this agent."""
-    one, two = await place.root("default"), await place.root("default")
+    first, second = await place.root("default"), await place.root("default")
     other = await place.client.repo(make_repo(place.server.root / "other"))
-    made = await place.client.session(other["id"], permissionMode="default", title="Far")
-    far = await place.agent(made["id"])
-    for scope, free in (("session", [one]), ("worktree", [one, two]), ("everywhere", [one, two, far])):
+    far_session = await place.client.session(other["id"], permissionMode="default", title="Far")
+    far = await place.agent(far_session["id"])
+    for scope, free in (("session", [first]), ("worktree", [first, second]), ("everywhere", [first, second, far])):
         approval = await place.asked(free[-1], SPAWN, prompt=scope, enableCallback=False)
         await place.decide(approval["id"], "allow_always", scope=scope)
-        for agent in (one, two, far):
-            said = await agent.does(SPAWN, prompt="hello", title=f"{scope} {agent.id}", enableCallback=False)
-            assert ("sessionId" in said) == (agent in free), (scope, said)
+        for agent in (first, second, far):
+            answer = await agent.does(SPAWN, prompt="hello", title=f"{scope} {agent.id}", enableCallback=False)
+            assert ("sessionId" in answer) == (agent in free), (scope, answer)
     # Another tool was not meant.
-    await place.asked(one, "agor_sessions_update", sessionId=one.id, title="New")
+    await place.asked(first, "agor_sessions_update", sessionId=first.id, title="New")
 
 
 async def test_calls_as_people_see_them(place: ToolServer) -> None:

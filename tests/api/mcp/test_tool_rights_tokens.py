@@ -20,8 +20,8 @@ from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
     monkeypatch.setattr(service, "PATIENCE", PATIENCE)
-    async with tool_server(tmp_path) as found:
-        yield found
+    async with tool_server(tmp_path) as tool_host:
+        yield tool_host
 
 
 async def unknown(agent: Agent, token: str | None = None) -> None:
@@ -33,12 +33,12 @@ async def unknown(agent: Agent, token: str | None = None) -> None:
 
 async def test_the_token_says_who_calls(place: ToolServer) -> None:
     """5d: no argument does: the parent of what is spawned is whoever has the token."""
-    one, two = await place.root("bypassPermissions"), await place.root("bypassPermissions")
-    for agent, other in ((one, two), (two, one)):
+    first, second = await place.root("bypassPermissions"), await place.root("bypassPermissions")
+    for agent, other in ((first, second), (second, first)):
         assert await agent.does("get_current_session_id") == {"sessionId": agent.id}
         assert (await agent.does("agor_sessions_get_current"))["session_id"] == agent.id
-        made = await agent.does("agor_sessions_spawn", prompt="hello", title="Child", enableCallback=False)
-        assert (await place.get(made["sessionId"]))["parentSessionId"] == agent.id
+        created = await agent.does("agor_sessions_spawn", prompt="hello", title="Child", enableCallback=False)
+        assert (await place.get(created["sessionId"]))["parentSessionId"] == agent.id
         for name in ("sessionId", "session_id", "parentSessionId", "caller", "me"):
             text = await place.refused(agent, "agor_sessions_spawn", prompt="x", **{name: other.id})
             assert "bad_arguments" in text
@@ -138,12 +138,14 @@ async def test_no_token_is_kept(place: ToolServer) -> None:
     await place.client.ask(session, "[[mcp get_current_session_id {}]]")
     data = place.server.data
     with sqlite3.connect(data / "bough.db") as database:
-        [(kept,)] = database.execute("SELECT token_hash FROM keepers WHERE session_id = ?", (session,)).fetchall()
+        [(stored_hash,)] = database.execute(
+            "SELECT token_hash FROM keepers WHERE session_id = ?", (session,)
+        ).fetchall()
         dump = "\n".join(database.iterdump())
     database.close()
-    assert len(kept) == 64 and agent_tokens.PREFIX not in dump
+    assert len(stored_hash) == 64 and agent_tokens.PREFIX not in dump
     token = replace_token(data, session)
-    assert agent_tokens.hashed(token) != kept
+    assert agent_tokens.hashed(token) != stored_hash
     shown = await place.client.get(f"/api/sessions/{session}/messages")
     assert agent_tokens.PREFIX not in str(shown) + str(await place.get(session))
 
@@ -167,8 +169,8 @@ async def test_forged_arguments(place: ToolServer) -> None:
         ):
             answer = await agent.post(tool, {name: text, **more})
             assert answer.status_code in (200, 400), (tool, text, answer.text)
-            told = answer.json()
-            assert "error" in told or told["result"]["isError"], (tool, text, told)
+            reply = answer.json()
+            assert "error" in reply or reply["result"]["isError"], (tool, text, reply)
             assert len(answer.content) < 5000
     assert (await place.client.get("/api/sessions"))["total"] == 1
     for key in ("", "\0", "x" * 201):
@@ -182,8 +184,8 @@ async def test_a_person_may_use_the_tools_for_any_session(place: ToolServer) -> 
     session = await place.session("default")
     async with httpx.AsyncClient(base_url=place.client.url, timeout=60) as http:
         person = Agent(http, "", place.client.token)
-        made = await person.does("agor_sessions_prompt", sessionId=session, prompt="hello", mode="subsession")
-        assert (await place.get(made["sessionId"]))["parentSessionId"] == session
+        created = await person.does("agor_sessions_prompt", sessionId=session, prompt="hello", mode="subsession")
+        assert (await place.get(created["sessionId"]))["parentSessionId"] == session
         update = {"sessionId": session, "permissionMode": "bypassPermissions"}
         await person.does("agor_sessions_update", **update)
         assert (await place.get(session))["permissionMode"] == "bypassPermissions"

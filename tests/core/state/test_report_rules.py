@@ -154,5 +154,4 @@ async def test_working_time(waits: list[tuple[int, int]], seconds: float) -> Non
     """B5: A turn from second 10 to 40 counts without the time in which it waited for people, each second once."""
     change = Change(FakeTx({TREES.waits.name: [(second(asked), second(answered)) for asked, answered in waits]}))
     change.now = second(40)
-    worked = await agent_time.worked_seconds(change, task(started_at=second(10)))
-    assert worked == seconds
+    assert await agent_time.worked_seconds(change, task(started_at=second(10))) == seconds

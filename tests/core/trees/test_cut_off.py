@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bough.core.store.idempotency import KeyAnswer
 from bough.core.store.sql import KEYS
-from bough.core.store.transactions import KeyAnswer
 from bough.core.transcripts.replay import HEADING
 from bough.core.worktrees.for_branch import MARKS
 from tests.support.client import PATIENCE, Client, Json

@@ -13,10 +13,11 @@ from bough.core.approvals.kinds import kind_of
 from bough.core.approvals.options import decision_of, once, options_of, why_not_once
 from bough.core.policy.choices import remember
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import APPROVALS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import Approval, ApprovalStatus, Decision, Option
 from bough.model.message import raw

@@ -11,8 +11,9 @@ import structlog
 from bough.core.checkpoints.diff import require_commit, require_files
 from bough.core.checkpoints.take import AT_WORK, Checkpoints, FolderState, busy, moments, of_restore, record
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import CHECKPOINTS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoint_refs as refs

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bough.core.sessions.control import Control
 from bough.core.state import session as lifecycle
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
 from bough.model.task import Task

@@ -12,8 +12,9 @@ from bough.core.sessions.archive import Archiving
 from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TREES
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError, Conflict, NotFound
 from bough.model.session import Caller, Session
 from bough.model.task import Task

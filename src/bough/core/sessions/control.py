@@ -10,8 +10,9 @@ from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption, tool_call
 from bough.core.state import session as lifecycle
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.turns.runner import Runner
 from bough.errors import Conflict
 from bough.model.session import Caller, Session

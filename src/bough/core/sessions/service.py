@@ -26,10 +26,11 @@ from bough.core.state import interruption
 from bough.core.state import session as lifecycle
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import CALLS, EVENTS, HOME, SESSIONS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.worktrees.paths import file_inside, resolve_inside
 from bough.core.worktrees.records import session_folder, usable

@@ -11,10 +11,11 @@ from bough.core.state import callbacks, interruption, task_ended
 from bough.core.state import session as lifecycle
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import MESSAGES, TASKS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Invalid

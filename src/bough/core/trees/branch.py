@@ -14,9 +14,10 @@ from bough.core.environment.variables import checked_env
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.short_ids import find_id, whole_id
 from bough.core.store.sql import SESSIONS, TREES
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
 from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question

@@ -10,9 +10,10 @@ from typing import Any
 
 import structlog
 
+from bough.core.store.idempotency import KeyScope, replace_answer
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
-from bough.core.store.transactions import Change, KeyScope, Store, replace_answer_in
+from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records, setup
 from bough.core.worktrees.paths import free_inside, resolve_inside
 from bough.core.worktrees.records import NewWorktree, Start, checked_notes
@@ -199,7 +200,7 @@ class WorktreeCreation:
             fresh = await records.quietly(change, row.id, status=status, setup_error=hook_error)
             change.emit("worktree.created", fresh)
             # One transaction: once the worktree is visible, nothing that could still fail may undo it.
-            await replace_answer_in(change, caller, scope, fresh)
+            await replace_answer(change.tx, caller, scope, fresh)
             return fresh
 
         made = await self._store.write(work)

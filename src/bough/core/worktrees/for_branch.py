@@ -16,8 +16,9 @@ import structlog
 
 from bough.core.checkpoints import take
 from bough.core.checkpoints.take import Checkpoints
+from bough.core.store.idempotency import RecordScope, forget_answer
 from bough.core.store.sql import REPOS, WORKTREES
-from bough.core.store.transactions import Change, RecordScope, Store, forget_answer_in
+from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start
 from bough.core.worktrees.service import REPAIR_WITHIN, Worktrees
 from bough.errors import BoughError, Conflict, Invalid
@@ -180,7 +181,7 @@ class BranchWorktrees:
 async def clear_mark(change: Change, folder: BranchFolder) -> None:
     """Clears the mark in the transaction that opens the session."""
     if folder.mark is not None:
-        await forget_answer_in(change, folder.mark, MARKS)
+        await forget_answer(change.tx, folder.mark, MARKS)
 
 
 def marked(key: str) -> Caller:

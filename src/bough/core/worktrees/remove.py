@@ -11,9 +11,10 @@ from typing import Literal
 import msgspec
 import structlog
 
+from bough.core.store.idempotency import KeyScope, RecordScope
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
-from bough.core.store.transactions import Change, KeyScope, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records, removal_refusals, setup
 from bough.core.worktrees.create import WorktreeCreation, add_keeping_hooks
 from bough.core.worktrees.losses import find_lost

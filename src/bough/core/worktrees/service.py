@@ -10,10 +10,11 @@ from typing import Any, Literal
 import msgspec
 import structlog
 
+from bough.core.store.idempotency import KeyScope
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
-from bough.core.store.transactions import Change, KeyScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records
 from bough.core.worktrees.create import INTERRUPTED, SCOPE, WorktreeCreation, unfinished
 from bough.core.worktrees.creation_preview import Preview, preview

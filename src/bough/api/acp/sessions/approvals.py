@@ -19,7 +19,7 @@ from bough.core.approvals.kinds import kind_of
 from bough.core.approvals.options import once, options_of
 from bough.core.approvals.service import AnswerBody
 from bough.core.services import Services
-from bough.core.store.transactions import decoded
+from bough.core.store.decode import decoded
 from bough.errors import BoughError, NotFound
 from bough.model.approval import Approval, Option
 from bough.model.session import Caller, Session

@@ -15,7 +15,7 @@ from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.view.shapes import Update
 from bough.core.services import Services
 from bough.core.sessions.requests import SessionFilter
-from bough.core.store.transactions import decoded
+from bough.core.store.decode import decoded
 from bough.errors import NotFound
 from bough.model.session import Session
 

@@ -14,7 +14,7 @@ from bough.api.acp.sessions.prompts import Prompts
 from bough.api.acp.view import options
 from bough.core.services import Services
 from bough.core.sessions.service import SessionFilter, SessionPatch
-from bough.core.store.transactions import decoded
+from bough.core.store.decode import decoded
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
 

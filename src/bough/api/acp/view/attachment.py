@@ -15,7 +15,7 @@ from bough.api.acp.view.projection import OMITTED, Projection, ShownMessage, Upd
 from bough.api.acp.view.state import SessionState
 from bough.core.events.subscription import Frame
 from bough.core.services import Services
-from bough.core.store.transactions import decoded
+from bough.core.store.decode import decoded
 from bough.core.transcripts import lineage
 from bough.errors import NotFound
 from bough.model.approval import Approval

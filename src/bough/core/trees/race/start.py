@@ -14,8 +14,9 @@ import structlog
 from bough.core.checkpoints.take import FolderState, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
+from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
-from bough.core.store.transactions import Change, RecordScope, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name

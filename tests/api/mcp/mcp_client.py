@@ -94,7 +94,7 @@ async def agent_of(server: Running, session: Json) -> Mcp:
 
 
 async def opened(server: Running, mode: str = "bypassPermissions", **fields: Any) -> Json:
-    """A session of the demo agent that has had its first turn."""
+    """Creates a session of the demo agent and waits for its first turn."""
     repo = await server.client.repo(server.root / "repo" if (server.root / "repo").exists() else server.repo())
     session = await server.client.session(
         repo["id"], permissionMode=mode, **({"title": "first", "initialPrompt": "[[say ready]]"} | fields)
@@ -104,12 +104,12 @@ async def opened(server: Running, mode: str = "bypassPermissions", **fields: Any
 
 
 def directive(tool: str, **arguments: Any) -> str:
-    """What has the demo agent call a tool."""
+    """Returns the prompt that makes the demo agent call a tool."""
     return f"[[mcp {tool} {json.dumps(arguments)}]]"
 
 
 async def by_agent(client: Client, session: Json, tool: str, **arguments: Any) -> Any:
-    """Has the demo agent of a session call a tool, and gives what it quotes of the result."""
+    """Makes the demo agent of a session call a tool, and returns what it quotes of the result."""
     task = await client.ask(session["id"], directive(tool, **arguments))
     assert task["status"] == "completed", task
     text = (await client.texts(session["id"]))[-1]

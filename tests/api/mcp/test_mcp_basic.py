@@ -14,7 +14,8 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
 async def test_create_session(server: Running, mcp: Mcp) -> None:
-    """5b: a session in a folder, made known if need be; it answers with sessionId and workingDir, no more."""
+    """5b: Creates a session in a folder, registers the folder if needed, and answers with sessionId and workingDir
+    only."""
     path = server.repo()
     created = await mcp.call("create_session", name="feature", workingDir=str(path))
     assert created.keys() == {"sessionId", "workingDir"}
@@ -29,7 +30,7 @@ async def test_create_session(server: Running, mcp: Mcp) -> None:
 
 
 async def test_create_session_in_a_worktree(server: Running, mcp: Mcp) -> None:
-    """5b, W1, Q2: a worktree of a new branch at the default path, and a first message that starts by itself."""
+    """5b, W1, Q2: Creates a worktree with a new branch at the default path, and starts the first message by itself."""
     path = server.repo()
     arguments = {"name": "auth", "workingDir": str(path), "agent": "demo", "permissionMode": "acceptEdits"}
     created = await mcp.call(
@@ -42,8 +43,8 @@ async def test_create_session_in_a_worktree(server: Running, mcp: Mcp) -> None:
     assert (session["permissionMode"], session["agent"]) == ("acceptEdits", "demo")
 
 
-async def test_what_is_there_already(server: Running, mcp: Mcp) -> None:
-    """5b, W1: a branch that exists is used; a path that exists is an error and is left alone."""
+async def test_existing_branches_and_paths(server: Running, mcp: Mcp) -> None:
+    """5b, W1: Uses an existing branch; an existing path is an error and is left alone."""
     path = server.repo()
     git(path, "branch", "known")
     git(path, "commit", "--allow-empty", "-m", "later")
@@ -59,7 +60,7 @@ async def test_what_is_there_already(server: Running, mcp: Mcp) -> None:
 
 
 async def test_a_folder_without_git(server: Running, mcp: Mcp) -> None:
-    """5b, W1: no worktree of what is no git repository; a plain session is fine."""
+    """5b, W1: Refuses a worktree outside of git; a plain session is fine."""
     plain = server.root / "plain"
     plain.mkdir()
     arguments = {"name": "notes", "workingDir": str(plain), "agent": "demo"}
@@ -69,8 +70,8 @@ async def test_a_folder_without_git(server: Running, mcp: Mcp) -> None:
     assert created["workingDir"] == str(plain)
 
 
-async def test_where_a_session_already_works(server: Running) -> None:
-    """5b: a folder deep inside a worktree stands for that worktree; a session's own folder is the natural example."""
+async def test_a_folder_inside_a_worktree(server: Running) -> None:
+    """5b: A folder deep inside a worktree, such as a session's own, stands for that worktree."""
     session = await opened(server)
     created = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
     agent = await agent_of(server, session)
@@ -79,14 +80,15 @@ async def test_where_a_session_already_works(server: Running) -> None:
     new = await agent.call("create_session", name="beside", workingDir=deep)
     assert new["workingDir"] == created["path"]
     opened_there = await server.client.get(f"/api/sessions/{new['sessionId']}")
-    # The caller's own agent if none is named.
+    # Without an agent, the caller's own is used.
     assert (opened_there["worktreeId"], opened_there["agent"]) == (created["id"], "demo")
     new = await agent.call("create_session", name="apart", workingDir=created["path"], worktree={"branch": "third"})
     assert new["workingDir"] == f"{session['cwd']}/.worktrees/third"
 
 
 async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
-    """5b, W3: folders outside the root, missing, or unknown to a session are refused with what to do."""
+    """5b, W3: Refuses folders outside the root, missing ones, and ones that a session may not use, and says what to
+    do."""
     arguments = {"name": "x", "agent": "demo"}
     assert "absolute" in await mcp.refused("create_session", "path_not_absolute", **arguments, workingDir="here")
     await mcp.refused("create_session", "path_missing", **arguments, workingDir=str(server.root / "nowhere"))
@@ -99,7 +101,7 @@ async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
 
 
 async def test_send_to_session(server: Running, mcp: Mcp) -> None:
-    """5b, Q1, T2: a message is run at once or queued, and an ended session is resumed by it."""
+    """5b, Q1, T2: A message runs at once or is queued, and resumes an ended session."""
     session = await opened(server)
     hangs = await server.client.prompt(session["id"], "[[hang]]")
     await server.client.wait_task(hangs, "running")
@@ -114,8 +116,9 @@ async def test_send_to_session(server: Running, mcp: Mcp) -> None:
     assert (await server.client.texts(session["id"]))[-1] == "three"
 
 
-async def test_what_cannot_be_sent(server: Running) -> None:
-    """5b, Q1: nobody there, a full queue, an empty message: success is false and the error says what to do."""
+async def test_messages_that_cannot_be_sent(server: Running) -> None:
+    """5b, Q1: For an unknown session, a full queue or an empty message, success is false and the error says what to
+    do."""
     async with serving(server.root / "small", max_queue=1) as small:
         mcp = person(small)
         session = await opened(small)
@@ -134,7 +137,8 @@ async def test_what_cannot_be_sent(server: Running) -> None:
 
 
 async def test_status_words(server: Running, mcp: Mcp) -> None:
-    """5b, T1: not_started, idle, thinking, waiting_permission, error; and of nobody, that it does not exist."""
+    """5b, T1: Reports not_started, idle, thinking, waiting_permission and error, and that an unknown session does not
+    exist."""
     session = await opened(server, mode="default")
 
     async def status() -> str:
@@ -156,13 +160,13 @@ async def test_status_words(server: Running, mcp: Mcp) -> None:
 
 
 async def test_list_sessions(server: Running, mcp: Mcp) -> None:
-    """5b: id, name, workingDir, type and status of every session, newest first; claude-code is called claude."""
+    """5b: Lists id, name, workingDir, type and status of every session, newest first; claude-code is called claude."""
     first = await opened(server, title="one")
     await server.client.wait_task(await server.client.prompt(first["id"], "[[hang]]"), "running")
     repo = await server.client.repo(server.repo("other"))
     second = await server.client.session(repo["id"], agent="terminal", title="shell")
     third = await server.client.session(repo["id"], title="claude")
-    # It need not be installed to be listed.
+    # An agent need not be installed to be listed.
     await server.services.store.write(lambda change: change.tx.run(DISGUISE, id=third["id"], now=change.now))
     assert await mcp.call("list_sessions") == {
         "sessions": [

@@ -13,7 +13,7 @@ from tests.support.server import Running
 NOBODY = "00000000-0000-7000-8000-000000000000"
 PROMPT = {"sessionId": NOBODY, "prompt": "hi", "mode": "continue"}
 
-# Tool, arguments, what is said first.
+# Tool, arguments, and the start of the error.
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("agor_sessions_prompt", {}, "sessionId is missing."),
     ("agor_sessions_prompt", {"sessionId": NOBODY, "prompt": None, "mode": "fork"}, "prompt is missing."),
@@ -53,8 +53,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 async def test_arguments(mcp: Mcp) -> None:
-    """5a, 5b: a wrong type, an unknown or missing argument, a value that is none of the known ones; and all that the
-    tool takes."""
+    """5a, 5b: Names a wrong type, an unknown or missing argument or an invalid value, and lists all arguments of the
+    tool."""
     for tool, arguments, sentence in WRONG:
         text = await mcp.refused(tool, "bad_arguments", **arguments)
         assert sentence in text, text
@@ -64,14 +64,14 @@ async def test_arguments(mcp: Mcp) -> None:
 
 @pytest.mark.parametrize("mode", ["continue", "btw"])
 async def test_arguments_of_another_mode(mcp: Mcp, mode: str) -> None:
-    """5a: what only a new session can have is refused with the mode that takes it."""
+    """5a: Refuses an argument that only a new session can have, and names the mode that accepts it."""
     arguments = PROMPT | {"mode": mode}
     text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **arguments, taskId=NOBODY)
     assert "mode fork" in text
 
 
 async def test_arguments_of_a_new_session(mcp: Mcp) -> None:
-    """5a: a prompt to the session itself that would change it is refused with the tool that does that."""
+    """5a: Refuses a prompt that would change the session itself, and names the tool that does that."""
     arguments = PROMPT | {"mode": "continue"}
     for more in ({"title": "x"}, {"agenticTool": "demo"}, {"permissionMode": "plan"}):
         text = await mcp.refused("agor_sessions_prompt", "bad_arguments", **arguments, **more)
@@ -80,8 +80,8 @@ async def test_arguments_of_a_new_session(mcp: Mcp) -> None:
     assert "agor_sessions_wait" in text
 
 
-async def test_what_is_left_out_may_be_null(server: Running, mcp: Mcp) -> None:
-    """5a: a client that sends null for all that it leaves out is understood."""
+async def test_omitted_arguments_may_be_null(server: Running, mcp: Mcp) -> None:
+    """5a: Accepts null for every argument that can be omitted."""
     session = await opened(server)
     nothing = dict.fromkeys(("agenticTool", "permissionMode", "title", "taskId", "callback", "idempotencyKey"))
     arguments = {"sessionId": session["id"], "prompt": "[[say on]]", "mode": "continue"}
@@ -89,8 +89,8 @@ async def test_what_is_left_out_may_be_null(server: Running, mcp: Mcp) -> None:
     assert (await server.client.wait_task(done["taskId"]))["status"] == "completed"
 
 
-async def test_what_is_not_there(server: Running, mcp: Mcp) -> None:
-    """5a, R5: an id of nothing, or that cannot be one, is said with where to look."""
+async def test_unknown_ids(server: Running, mcp: Mcp) -> None:
+    """5a, R5: An unknown or invalid id is an error that says where to look."""
     session = await opened(server)
     for tool, code, arguments, hint in (
         ("agor_sessions_prompt", "session_not_found", PROMPT, "agor_sessions_list"),
@@ -124,7 +124,7 @@ async def test_what_is_not_there(server: Running, mcp: Mcp) -> None:
 
 
 async def test_tasks_of_others(server: Running, mcp: Mcp) -> None:
-    """5a: a fork begins at a task of the session that is forked; one of another is said with where to look."""
+    """5a: A fork starts at a task of its source; a task of another session is refused with where to look."""
     first, second = await opened(server), await opened(server)
     text = await mcp.refused(
         "agor_sessions_prompt",
@@ -139,7 +139,7 @@ async def test_tasks_of_others(server: Running, mcp: Mcp) -> None:
 
 
 async def test_nothing_to_do(server: Running, mcp: Mcp) -> None:
-    """5a: an update of nothing and an empty prompt are refused, and nobody is asked about them."""
+    """5a: Refuses an empty update and an empty prompt without asking anybody."""
     session = await opened(server)
     text = await mcp.refused("agor_sessions_update", "nothing_to_change", sessionId=session["id"])
     assert "title, description, status, permissionMode" in text
@@ -148,7 +148,7 @@ async def test_nothing_to_do(server: Running, mcp: Mcp) -> None:
     assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 1
 
 
-async def test_a_tool_that_is_not_there(mcp: Mcp) -> None:
-    """5a: a name that is nearly right is answered with the right one."""
+async def test_an_unknown_tool(mcp: Mcp) -> None:
+    """5a: A name that is nearly right is answered with the right one."""
     answer = (await mcp.post("tools/call", {"name": "agor_session_spawn", "arguments": {}})).json()
     assert "agor_sessions_spawn" in str(answer)

@@ -114,12 +114,12 @@ async def test_without_a_revision(server: Running) -> None:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_official_client(server: Running, mode: Literal["auto", "legacy"]) -> None:
-    """5, 5c: the official Python client works, as one of today and as one of before; so does the guide."""
+    """5, 5c: The official Python client works with the current and the previous protocol, and can read the guide."""
     async with _official(server, mode) as client:
         assert client.protocol_version == (MODERN if mode == "auto" else HANDSHAKES[-1])
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == NAMES
-        # The client holds what is given against the schema of the tool.
+        # The client checks the result against the tool's schema.
         called = await client.call_tool("agor_repos_list", {})
         assert called.structured_content == {"data": [], "total": 0, "limit": 50, "offset": 0}
         wrong = await client.call_tool("agor_sessions_get", {"sessionId": "nothing-like-it"})
@@ -150,8 +150,8 @@ async def _official(server: Running, mode: Literal["auto", "legacy"]) -> AsyncGe
         yield client
 
 
-async def test_resource_that_is_not_there(server: Running) -> None:
-    """5: what is not there is said with the code of each revision."""
+async def test_an_unknown_resource(server: Running) -> None:
+    """5: An unknown resource is an error with the code of each revision."""
     for revision, code in ((HANDSHAKES[-1], -32002), (MODERN, -32602)):
         error = await Speaker(server, "/mcp/", revision).failure("resources/read", uri="bough://nothing")
         assert error["code"] == code
@@ -159,7 +159,7 @@ async def test_resource_that_is_not_there(server: Running) -> None:
 
 
 async def test_only_post(server: Running) -> None:
-    """5: stateless: there is no stream to open and no session to end, so that nobody holds a connection for nothing."""
+    """5: There is no stream to open and no session to end, so no client holds a connection for nothing."""
     for revision in (None, *HANDSHAKES, MODERN):
         headers = ACCEPT | ({"mcp-protocol-version": revision} if revision else {})
         for path in PATHS:
@@ -169,7 +169,7 @@ async def test_only_post(server: Running) -> None:
 
 
 async def test_no_token(server: Running) -> None:
-    """5d: whoever is not known learns nothing, whatever the method."""
+    """5d: A client without a token learns nothing, whatever the method."""
     for header in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic eDp5"}):
         async with httpx.AsyncClient(base_url=server.url, headers=header) as http:
             for method in ("GET", "POST", "DELETE"):
@@ -178,8 +178,9 @@ async def test_no_token(server: Running) -> None:
                 assert "www-authenticate" not in answer.headers
 
 
-async def test_from_elsewhere(server: Running) -> None:
-    """5, S: a page of another site, or another name for this machine, does not reach the tools, token or not."""
+async def test_foreign_origins_and_hosts(server: Running) -> None:
+    """5, S: A page of another site, or another name for this machine, cannot reach the tools, with or without a
+    token."""
     for foreign in ({"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}):
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         answer = await server.client.http.post("/mcp/", headers=ACCEPT | foreign, json=body)
@@ -187,9 +188,9 @@ async def test_from_elsewhere(server: Running) -> None:
         assert "tools" not in answer.text
 
 
-async def test_what_is_no_request(server: Running) -> None:
-    """5: batches, broken JSON, odd values and methods that do not exist are refused in the protocol's own words, in
-    every revision, and the server goes on."""
+async def test_invalid_requests(server: Running) -> None:
+    """5: Refuses batches, broken JSON, odd values and unknown methods in the protocol's own words, in every
+    revision."""
     for revision in (None, *HANDSHAKES, MODERN):
         await _refuses(server, revision)
 
@@ -214,7 +215,7 @@ async def _refuses(server: Running, revision: str | None) -> None:
 
 
 async def test_too_large(server: Running) -> None:
-    """5, S: a body over `max_body` is refused before it is read, with its length said and without."""
+    """5, S: Refuses a body over `max_body` before reading it, with and without a declared length."""
     async with serving(server.data.parent / "small", max_body=10_000) as small:
 
         async def parts() -> AsyncGenerator[bytes]:
@@ -228,8 +229,8 @@ async def test_too_large(server: Running) -> None:
         assert (await Speaker(small, "/mcp", MODERN).result("tools/list"))["tools"]
 
 
-async def test_headers_of_today(server: Running) -> None:
-    """5: a request of 2026-07-28 whose headers and body disagree is refused; blanks around a value are none of it."""
+async def test_headers_of_the_current_revision(server: Running) -> None:
+    """5: Refuses a request of 2026-07-28 whose headers and body disagree; spaces around a value do not count."""
     body: dict[str, Any] = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -252,7 +253,7 @@ async def test_headers_of_today(server: Running) -> None:
 
 
 async def _raw_name(server: Running, name: str) -> int:
-    """The status of a call with this header, byte for byte: clients trim it before they send it."""
+    """Returns the status of a call with exactly these bytes as a header; clients would trim it."""
     meta = f'{{"{META}/protocolVersion":"{MODERN}","{META}/clientCapabilities":{{}}}}'
     params = f'{{"name":"agor_repos_list","arguments":{{}},"_meta":{meta}}}'
     body = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
@@ -270,7 +271,7 @@ async def _raw_name(server: Running, name: str) -> int:
 
 
 async def test_notifications(server: Running) -> None:
-    """5: what wants no answer is taken without one, in every revision."""
+    """5: Accepts notifications without an answer, in every revision."""
     for revision in (None, *HANDSHAKES, MODERN):
         headers = ACCEPT | ({"mcp-protocol-version": revision} if revision else {})
         body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -279,7 +280,7 @@ async def test_notifications(server: Running) -> None:
 
 
 async def test_many_at_once(server: Running) -> None:
-    """5, 5c: clients of different revisions beside each other get each their own answer."""
+    """5, 5c: Concurrent clients of different revisions each get their own answer."""
     revisions = (*HANDSHAKES, MODERN) * 8
     speakers = [Speaker(server, PATHS[index % 2], revision) for index, revision in enumerate(revisions)]
     requests = [

@@ -17,8 +17,8 @@ async def listed(server: Running) -> dict[str, dict[str, Any]]:
     return {agent["name"]: agent for agent in (await server.client.get("/api/agents"))["agents"]}
 
 
-async def test_what_is_told_of_each(server: Running) -> None:
-    """A2, P1: each agent with how it can be started, and all of its modes with what they mean to it."""
+async def test_agents_are_listed_with_their_modes(server: Running) -> None:
+    """A2, P1: Lists each agent with how it can be started and what all modes mean for it."""
     agents = await listed(server)
     catalog = load_catalog(server.data)
     assert set(agents) == set(catalog.names())
@@ -70,7 +70,7 @@ async def test_how_it_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert [name for name, one in agents.items() if one["isDefault"]] == ["gemini"]
 
 
-async def test_one_that_is_broken(tmp_path: Path) -> None:
+async def test_a_broken_file_is_listed(tmp_path: Path) -> None:
     """O1, A2: a file that describes no agent has the shape of one, with its error, and no modes."""
     (tmp_path / "data" / "agents").mkdir(parents=True)
     (tmp_path / "data" / "agents" / "claude-code.toml").write_text('extends = "claude-code"\ncolour = 3')

@@ -57,7 +57,7 @@ async def settled(client: Client, root: str, expected: int) -> None:
     assert {item["id"] for item in worktrees} == used and len(used) == expected
 
 
-@pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 2)])
+@pytest.mark.parametrize(("where", "created"), [("inside", 0), ("after", 2)])
 async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: str, created: int) -> None:
     """B6, Q4: Killed in the transaction that creates the sessions of a race, or right after it; a repeated request
     succeeds."""
@@ -80,7 +80,7 @@ async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: s
             await settled(client, root, created + 2)
 
 
-@pytest.mark.parametrize(("where", "made"), [("inside", 0), ("after", 1)])
+@pytest.mark.parametrize(("where", "created"), [("inside", 0), ("after", 1)])
 async def test_a_session_with_a_new_worktree(tmp_path: Path, where: str, created: int) -> None:
     """W2, Q4: Killed in the transaction that creates the session, or right after it, there are both or neither."""
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")

@@ -1,7 +1,7 @@
 /** Requests that change something, one function each. A refused request throws an `ApiError`; `act` shows it as a toast, for
  * buttons whose result arrives by the event stream. */
 import { toastError } from "@/ui/feedback/toast";
-import { api, got } from "./client";
+import { api, dataOf } from "./client";
 import type { components } from "./schema";
 import type { Answer, Branch, NewSession, SessionPatch } from "./types";
 
@@ -9,48 +9,48 @@ type Schemas = components["schemas"];
 
 const of = (sessionId: string) => ({ params: { path: { sessionId } } });
 
-export const createSession = (body: NewSession) => got(api.POST("/api/sessions", { body }));
+export const createSession = (body: NewSession) => dataOf(api.POST("/api/sessions", { body }));
 export const patchSession = (sessionId: string, body: SessionPatch) =>
-  got(api.PATCH("/api/sessions/{sessionId}", { ...of(sessionId), body }));
+  dataOf(api.PATCH("/api/sessions/{sessionId}", { ...of(sessionId), body }));
 export const deleteSession = (
   sessionId: string,
   query: { purge?: boolean; worktree?: "keep" | "remove"; force?: boolean; cascade?: boolean } = {},
-) => got(api.DELETE("/api/sessions/{sessionId}", { params: { path: { sessionId }, query } }));
+) => dataOf(api.DELETE("/api/sessions/{sessionId}", { params: { path: { sessionId }, query } }));
 
 /** Sends a prompt; a session that has ended is resumed (T2). */
 export const promptSession = (sessionId: string, body: Schemas["Prompt"]) =>
-  got(api.POST("/api/sessions/{sessionId}/prompt", { ...of(sessionId), body: { resume: true, ...body } }));
+  dataOf(api.POST("/api/sessions/{sessionId}/prompt", { ...of(sessionId), body: { resume: true, ...body } }));
 export const stopSession = (sessionId: string, body: Schemas["Stop"] = {}) =>
-  got(api.POST("/api/sessions/{sessionId}/stop", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/stop", { ...of(sessionId), body }));
 export const resumeSession = (sessionId: string) =>
-  got(api.POST("/api/sessions/{sessionId}/resume", { ...of(sessionId), body: {} }));
+  dataOf(api.POST("/api/sessions/{sessionId}/resume", { ...of(sessionId), body: {} }));
 export const completeSession = (sessionId: string, body: Schemas["Complete"] = {}) =>
-  got(api.POST("/api/sessions/{sessionId}/complete", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/complete", { ...of(sessionId), body }));
 export const archiveSession = (sessionId: string, body: Schemas["Archive"] = {}) =>
-  got(api.POST("/api/sessions/{sessionId}/archive", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/archive", { ...of(sessionId), body }));
 
 export const forkSession = (sessionId: string, body: Branch) =>
-  got(api.POST("/api/sessions/{sessionId}/fork", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/fork", { ...of(sessionId), body }));
 export const spawnSession = (sessionId: string, body: Branch) =>
-  got(api.POST("/api/sessions/{sessionId}/spawn", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/spawn", { ...of(sessionId), body }));
 export const askSideQuestion = (sessionId: string, body: Branch) =>
-  got(api.POST("/api/sessions/{sessionId}/btw", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/btw", { ...of(sessionId), body }));
 export const startRace = (sessionId: string, body: Schemas["NewRace"]) =>
-  got(api.POST("/api/sessions/{sessionId}/race", { ...of(sessionId), body }));
+  dataOf(api.POST("/api/sessions/{sessionId}/race", { ...of(sessionId), body }));
 export const keepRacer = (raceId: string, body: Schemas["KeepBody"]) =>
-  got(api.POST("/api/races/{raceId}/keep", { params: { path: { raceId } }, body }));
+  dataOf(api.POST("/api/races/{raceId}/keep", { params: { path: { raceId } }, body }));
 
 export const patchTask = (taskId: string, body: Schemas["TaskPatch"]) =>
-  got(api.PATCH("/api/tasks/{taskId}", { params: { path: { taskId } }, body }));
+  dataOf(api.PATCH("/api/tasks/{taskId}", { params: { path: { taskId } }, body }));
 export const cancelTask = (taskId: string) =>
-  got(api.DELETE("/api/tasks/{taskId}", { params: { path: { taskId } } }));
+  dataOf(api.DELETE("/api/tasks/{taskId}", { params: { path: { taskId } } }));
 export const restoreTask = (taskId: string, body: Schemas["RestoreBody"]) =>
-  got(api.POST("/api/tasks/{taskId}/restore", { params: { path: { taskId } }, body }));
+  dataOf(api.POST("/api/tasks/{taskId}/restore", { params: { path: { taskId } }, body }));
 export const restoreCheckpoint = (checkpointId: string, body: Schemas["RestoreCheckpoint"] = {}) =>
-  got(api.POST("/api/checkpoints/{checkpointId}/restore", { params: { path: { checkpointId } }, body }));
+  dataOf(api.POST("/api/checkpoints/{checkpointId}/restore", { params: { path: { checkpointId } }, body }));
 
 export const answerApproval = (approvalId: string, body: Answer) =>
-  got(api.POST("/api/approvals/{approvalId}", { params: { path: { approvalId } }, body }));
+  dataOf(api.POST("/api/approvals/{approvalId}", { params: { path: { approvalId } }, body }));
 
 /** A file attached to a prompt: its text, or its bytes as base64. */
 export interface PromptFile {
@@ -62,19 +62,19 @@ export interface PromptFile {
 
 /** Sends a prompt from the prompt box. The same `key` means the same prompt, so a lost response never sends it twice. */
 export const sendPrompt = (sessionId: string, body: { text: string; files?: PromptFile[] }, key: string) =>
-  got(
+  dataOf(
     api.POST("/api/sessions/{sessionId}/prompt", {
       params: { path: { sessionId }, header: { "Idempotency-Key": key } },
       body: { resume: true, ...body },
     }),
   );
 export const seeSession = (sessionId: string) =>
-  got(api.POST("/api/sessions/{sessionId}/seen", { ...of(sessionId), body: {} }));
+  dataOf(api.POST("/api/sessions/{sessionId}/seen", { ...of(sessionId), body: {} }));
 export const setBudget = (sessionId: string, body: Schemas["BudgetBody"]) =>
-  got(api.PUT("/api/sessions/{sessionId}/budget", { ...of(sessionId), body }));
+  dataOf(api.PUT("/api/sessions/{sessionId}/budget", { ...of(sessionId), body }));
 
 /** Runs a request from a button and shows a refusal as a toast; returns whether it succeeded. */
-export async function act(work: () => Promise<unknown>): Promise<boolean> {
+export async function runRequest(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
     return true;
@@ -84,36 +84,36 @@ export async function act(work: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-export const addRepo = (body: Schemas["NewRepo"]) => got(api.POST("/api/repos", { body }));
+export const addRepo = (body: Schemas["NewRepo"]) => dataOf(api.POST("/api/repos", { body }));
 export const patchRepo = (repoId: string, body: Schemas["RepoPatch"]) =>
-  got(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
+  dataOf(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
 export const removeRepo = (repoId: string) =>
-  got(api.DELETE("/api/repos/{repoId}", { params: { path: { repoId } } }));
+  dataOf(api.DELETE("/api/repos/{repoId}", { params: { path: { repoId } } }));
 
-export const addMcpServer = (body: Schemas["NewMcpServer"]) => got(api.POST("/api/mcp-servers", { body }));
+export const addMcpServer = (body: Schemas["NewMcpServer"]) => dataOf(api.POST("/api/mcp-servers", { body }));
 export const patchMcpServer = (serverId: string, body: Schemas["McpServerPatch"]) =>
-  got(api.PATCH("/api/mcp-servers/{serverId}", { params: { path: { serverId } }, body }));
+  dataOf(api.PATCH("/api/mcp-servers/{serverId}", { params: { path: { serverId } }, body }));
 export const removeMcpServer = (serverId: string) =>
-  got(api.DELETE("/api/mcp-servers/{serverId}", { params: { path: { serverId } } }));
+  dataOf(api.DELETE("/api/mcp-servers/{serverId}", { params: { path: { serverId } } }));
 
-export const addRule = (body: Schemas["NewRule"]) => got(api.POST("/api/policy/rules", { body }));
+export const addRule = (body: Schemas["NewRule"]) => dataOf(api.POST("/api/policy/rules", { body }));
 export const patchRule = (ruleId: string, body: Schemas["RulePatch"]) =>
-  got(api.PATCH("/api/policy/rules/{ruleId}", { params: { path: { ruleId } }, body }));
+  dataOf(api.PATCH("/api/policy/rules/{ruleId}", { params: { path: { ruleId } }, body }));
 export const removeRule = (ruleId: string) =>
-  got(api.DELETE("/api/policy/rules/{ruleId}", { params: { path: { ruleId } } }));
+  dataOf(api.DELETE("/api/policy/rules/{ruleId}", { params: { path: { ruleId } } }));
 export const removeChoice = (choiceId: string) =>
-  got(api.DELETE("/api/policy/choices/{choiceId}", { params: { path: { choiceId } } }));
+  dataOf(api.DELETE("/api/policy/choices/{choiceId}", { params: { path: { choiceId } } }));
 
-export const addBoard = (name: string) => got(api.POST("/api/boards", { body: { name } }));
+export const addBoard = (name: string) => dataOf(api.POST("/api/boards", { body: { name } }));
 export const renameBoard = (boardId: string, name: string) =>
-  got(api.PATCH("/api/boards/{boardId}", { params: { path: { boardId } }, body: { name } }));
+  dataOf(api.PATCH("/api/boards/{boardId}", { params: { path: { boardId } }, body: { name } }));
 export const removeBoard = (boardId: string) =>
-  got(api.DELETE("/api/boards/{boardId}", { params: { path: { boardId } } }));
+  dataOf(api.DELETE("/api/boards/{boardId}", { params: { path: { boardId } } }));
 export const patchWorktree = (worktreeId: string, body: Schemas["WorktreePatch"]) =>
-  got(api.PATCH("/api/worktrees/{worktreeId}", { params: { path: { worktreeId } }, body }));
+  dataOf(api.PATCH("/api/worktrees/{worktreeId}", { params: { path: { worktreeId } }, body }));
 export const removeWorktree = (worktreeId: string, query: { force?: boolean; branch?: "keep" | "delete" }) =>
-  got(api.DELETE("/api/worktrees/{worktreeId}", { params: { path: { worktreeId }, query } }));
+  dataOf(api.DELETE("/api/worktrees/{worktreeId}", { params: { path: { worktreeId }, query } }));
 
 /** Creates the scratch repository of the tour, or returns the one that exists. */
-export const beginTour = () => got(api.POST("/api/tour", { body: {} }));
-export const removeTour = () => got(api.DELETE("/api/tour"));
+export const beginTour = () => dataOf(api.POST("/api/tour", { body: {} }));
+export const removeTour = () => dataOf(api.DELETE("/api/tour"));

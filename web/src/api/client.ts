@@ -17,7 +17,7 @@ export class ApiError extends Error {
   }
 }
 
-export const offline = () =>
+export const offlineError = () =>
   new ApiError("offline", "The server cannot be reached. The page may be out of date.", 0);
 
 const RETRY_PAUSES = [250, 750, 1500, 3000];
@@ -34,11 +34,11 @@ async function retryingFetch(request: Request): Promise<Response> {
       return await fetch(request.clone());
     } catch (error) {
       if (request.signal.aborted) throw error;
-      if (pause === null) throw offline();
+      if (pause === null) throw offlineError();
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
-  throw offline();
+  throw offlineError();
 }
 
 const withKey: Middleware = {
@@ -73,6 +73,6 @@ export const api = createClient<paths>({ baseUrl: base, fetch: retryingFetch });
 api.use(withKey, refused);
 
 /** Returns the data of a response; a refusal was thrown before. */
-export async function got<T>(answer: Promise<{ data?: T }>): Promise<T> {
+export async function dataOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }

@@ -48,7 +48,7 @@ export function Shell({ children }: { children: ReactNode }) {
           <img src="/icon.svg" alt="" width={28} height={28} />
           <span>Bough</span>
         </Link>
-        <ButtonLink href={routes.new} look="primary" icon={<Plus />} className={css.new}>
+        <ButtonLink href={routes.new} variant="primary" icon={<Plus />} className={css.new}>
           <span className={css.word}>New session</span>
         </ButtonLink>
         <ul className={css.places}>

@@ -1,10 +1,10 @@
 /** Sets the title of the browser tab: the number of pending approvals and what the view shows. */
 import { useEffect } from "react";
 import { useApprovals } from "@/api/queries";
-import { External, useExternal } from "@/lib/external";
+import { ExternalStore, useExternal } from "@/lib/external";
 
 const NAME = "Bough";
-const current = new External("");
+const current = new ExternalStore("");
 
 /** Returns “Bough” for the home page, “Fix the login · Bough” for a session. */
 export const fullTitle = (text: string, waiting: number): string =>

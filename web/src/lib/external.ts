@@ -1,7 +1,7 @@
 /** A value outside React that components can subscribe to. Data from the server belongs in the query cache instead. */
 import { useSyncExternalStore } from "react";
 
-export class External<T> {
+export class ExternalStore<T> {
   #value: T;
   #listeners = new Set<() => void>();
 
@@ -23,6 +23,6 @@ export class External<T> {
   };
 }
 
-export function useExternal<T>(external: External<T>): T {
+export function useExternal<T>(external: ExternalStore<T>): T {
   return useSyncExternalStore(external.subscribe, external.get);
 }

@@ -1,9 +1,9 @@
 /** Stores preferences in this browser: theme, drafts, folded panels. Its other tabs follow; what must be the same on every
  * device is stored by the server. */
-import { External, useExternal } from "./external";
+import { ExternalStore, useExternal } from "./external";
 
 const PREFIX = "bough.";
-const known = new Map<string, External<unknown>>();
+const known = new Map<string, ExternalStore<unknown>>();
 
 function read(name: string): unknown {
   try {
@@ -14,10 +14,10 @@ function read(name: string): unknown {
   }
 }
 
-function external<T>(name: string): External<T | undefined> {
-  const value = known.get(name) ?? new External(read(name));
+function external<T>(name: string): ExternalStore<T | undefined> {
+  const value = known.get(name) ?? new ExternalStore(read(name));
   known.set(name, value);
-  return value as External<T | undefined>;
+  return value as ExternalStore<T | undefined>;
 }
 
 export function getPref<T>(name: string, fallback: T): T {

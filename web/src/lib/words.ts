@@ -2,28 +2,32 @@
 import type { Activity, Kind, Mode, Status, TaskStatus } from "@/api/types";
 
 /** The modes to choose from, from the fewest rights to the most. */
-export const MODES: { mode: Mode; name: string; words: string }[] = [
-  { mode: "plan", name: "Plan", words: "Reads and plans. Changes nothing." },
-  { mode: "default", name: "Ask first", words: "Reads freely. Asks before every edit and every command." },
+export const MODES: { mode: Mode; name: string; description: string }[] = [
+  { mode: "plan", name: "Plan", description: "Reads and plans. Changes nothing." },
+  {
+    mode: "default",
+    name: "Ask first",
+    description: "Reads freely. Asks before every edit and every command.",
+  },
   {
     mode: "acceptEdits",
     name: "Accept edits",
-    words: "Edits files in its folder freely. Asks before commands and network access.",
+    description: "Edits files in its folder freely. Asks before commands and network access.",
   },
   {
     mode: "auto",
     name: "Auto",
-    words: "Edits and runs commands inside its folder. Asks before anything outside it.",
+    description: "Edits and runs commands inside its folder. Asks before anything outside it.",
   },
   {
     mode: "on-failure",
     name: "On failure",
-    words: "Like Auto, but asks when blocked by permissions.",
+    description: "Like Auto, but asks when blocked by permissions.",
   },
   {
     mode: "bypassPermissions",
     name: "Bypass permissions",
-    words: "Never asks. The agent can do whatever its process can.",
+    description: "Never asks. The agent can do whatever its process can.",
   },
 ];
 
@@ -36,9 +40,9 @@ export const resolveMode = (mode: Mode): Mode => ALIASES[mode] ?? mode;
 export const modeName = (mode: Mode) => MODES.find((one) => one.mode === resolveMode(mode))?.name ?? mode;
 
 /** Tells whether a mode never asks; such modes are shown with a warning. */
-export const isUnasked = (mode: Mode) => resolveMode(mode) === "bypassPermissions";
+export const neverAsks = (mode: Mode) => resolveMode(mode) === "bypassPermissions";
 
-export const KINDS: Record<Kind, string> = {
+export const KIND_NAMES: Record<Kind, string> = {
   root: "Root",
   fork: "Fork",
   subsession: "Child",
@@ -46,7 +50,7 @@ export const KINDS: Record<Kind, string> = {
 };
 
 /** The state of a session as the page shows it. */
-export type Look =
+export type DisplayState =
   | "new"
   | "idle"
   | "running"
@@ -57,7 +61,7 @@ export type Look =
   | "cancelled"
   | "failed";
 
-export interface Stand {
+export interface StateFields {
   status: Status;
   activity: Activity;
   queuePaused?: boolean;
@@ -67,7 +71,7 @@ export interface Stand {
   failed?: boolean;
 }
 
-export function look(one: Stand): Look {
+export function displayState(one: StateFields): DisplayState {
   if (one.status === "error") return "failed";
   if (one.status === "cancelled") return "cancelled";
   if (one.status === "completed") return "done";
@@ -78,7 +82,7 @@ export function look(one: Stand): Look {
   return one.activity === "not_started" ? "new" : "idle";
 }
 
-export const LOOKS: Record<Look, string> = {
+export const STATE_NAMES: Record<DisplayState, string> = {
   new: "Not started",
   idle: "Ready",
   running: "Working",
@@ -90,7 +94,7 @@ export const LOOKS: Record<Look, string> = {
   failed: "Failed",
 };
 
-export const TASKS: Record<TaskStatus, string> = {
+export const TASK_STATUS_NAMES: Record<TaskStatus, string> = {
   queued: "Queued",
   dispatching: "Starting",
   running: "Working",
@@ -102,10 +106,10 @@ export const TASKS: Record<TaskStatus, string> = {
   cancelled: "Cancelled",
 };
 
-export const isOver = (status: TaskStatus) =>
+export const hasEnded = (status: TaskStatus) =>
   status === "completed" || status === "failed" || status === "cancelled";
 
 /** Returns a session's title, or else the beginning of its first prompt. */
-export function nameOf(one: { title: string; firstPrompt?: string | null; id: string }): string {
+export function sessionName(one: { title: string; firstPrompt?: string | null; id: string }): string {
   return one.title || one.firstPrompt?.trim().split("\n", 1)[0]?.slice(0, 120) || "Untitled session";
 }

@@ -1,6 +1,6 @@
 /** Connects the page to the server's event stream: one WebSocket that reconnects by itself and resumes from its cursor.
  * Listeners decide what an event means. */
-import { External } from "@/lib/external";
+import { ExternalStore } from "@/lib/external";
 
 export interface LiveEvent {
   type: string;
@@ -29,7 +29,7 @@ const ASLEEP_AFTER = 8000;
 type Listener = (event: LiveEvent) => void;
 
 export class EventStream {
-  readonly connection = new External<Connection>({ state: "connecting", since: Date.now() });
+  readonly connection = new ExternalStore<Connection>({ state: "connecting", since: Date.now() });
   cursor: number | null = null;
   #socket: WebSocket | null = null;
   #listeners = new Set<Listener>();

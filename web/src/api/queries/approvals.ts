@@ -1,26 +1,30 @@
 /** Queries for approvals, policy rules and always-allowed actions. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { api, got } from "../client";
-import { MOST } from "./cache";
+import { api, dataOf } from "../client";
+import { FULL_LIST_LIMIT } from "./cache";
 
 export const approvalsQuery = queryOptions({
   queryKey: ["approvals"],
   queryFn: async () =>
-    (await got(api.GET("/api/approvals", { params: { query: { status: "pending", limit: MOST } } })))
-      .approvals,
+    (
+      await dataOf(
+        api.GET("/api/approvals", { params: { query: { status: "pending", limit: FULL_LIST_LIMIT } } }),
+      )
+    ).approvals,
 });
 export const useApprovals = () => useQuery(approvalsQuery);
 
 export const rulesQuery = queryOptions({
   queryKey: ["rules"],
-  queryFn: async () => (await got(api.GET("/api/policy/rules", { params: { query: { limit: 500 } } }))).rules,
+  queryFn: async () =>
+    (await dataOf(api.GET("/api/policy/rules", { params: { query: { limit: 500 } } }))).rules,
 });
 export const useRules = () => useQuery(rulesQuery);
 
 export const choicesQuery = queryOptions({
   queryKey: ["choices"],
   queryFn: async () =>
-    (await got(api.GET("/api/policy/choices", { params: { query: { limit: 500 } } }))).choices,
+    (await dataOf(api.GET("/api/policy/choices", { params: { query: { limit: 500 } } }))).choices,
 });
 export const useChoices = () => useQuery(choicesQuery);
 
@@ -28,6 +32,6 @@ export const useChoices = () => useQuery(choicesQuery);
 export const approvalQuery = (approvalId: string) =>
   queryOptions({
     queryKey: ["approval", approvalId],
-    queryFn: () => got(api.GET("/api/approvals/{approvalId}", { params: { path: { approvalId } } })),
+    queryFn: () => dataOf(api.GET("/api/approvals/{approvalId}", { params: { path: { approvalId } } })),
     staleTime: 0,
   });

@@ -15,4 +15,4 @@ export const client = new QueryClient({
 });
 
 /** The page size for lists that are expected to fit on one page. */
-export const MOST = 500;
+export const FULL_LIST_LIMIT = 500;

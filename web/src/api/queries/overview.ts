@@ -1,6 +1,6 @@
 /** Queries across all sessions: the home page and search. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { api, got } from "../client";
+import { api, dataOf } from "../client";
 import type { operations } from "../schema";
 
 /** Returns the minutes by which the local time is ahead of UTC; the server needs them to know when today began. */
@@ -9,7 +9,7 @@ const aheadOfUtc = () => -new Date().getTimezoneOffset();
 export const homeQuery = (tz = aheadOfUtc()) =>
   queryOptions({
     queryKey: ["home", tz],
-    queryFn: () => got(api.GET("/api/home", { params: { query: { tz } } })),
+    queryFn: () => dataOf(api.GET("/api/home", { params: { query: { tz } } })),
   });
 export const useHome = () => useQuery(homeQuery());
 
@@ -20,7 +20,7 @@ export const searchQuery = (wanted: operations["ApiSearchSearch"]["parameters"][
   infiniteQueryOptions({
     queryKey: ["search", wanted],
     queryFn: ({ pageParam }) =>
-      got(api.GET("/api/search", { params: { query: { ...wanted, limit: HITS, offset: pageParam } } })),
+      dataOf(api.GET("/api/search", { params: { query: { ...wanted, limit: HITS, offset: pageParam } } })),
     initialPageParam: 0,
     getNextPageParam: (last) => (last.results.length < HITS ? undefined : last.offset + HITS),
     staleTime: 5000,

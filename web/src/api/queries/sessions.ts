@@ -1,14 +1,14 @@
 /** Queries for sessions and their tasks. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { api, got } from "../client";
+import { api, dataOf } from "../client";
 import type { Message } from "../types";
-import { MOST } from "./cache";
+import { FULL_LIST_LIMIT } from "./cache";
 
 export const sessionQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["session", sessionId],
     queryFn: () =>
-      got(
+      dataOf(
         api.GET("/api/sessions/{sessionId}", { params: { path: { sessionId }, query: { messages: false } } }),
       ),
   });
@@ -18,9 +18,9 @@ const OPEN = "queued,dispatching,running,waiting_permission,stopping,interrupted
 
 /** Fetches some tasks of a session, oldest first. */
 const someTasks = async (sessionId: string, query: { status?: string; offset?: number }) =>
-  (await got(
+  (await dataOf(
     api.GET("/api/sessions/{sessionId}/tasks", {
-      params: { path: { sessionId }, query: { ...query, limit: MOST } },
+      params: { path: { sessionId }, query: { ...query, limit: FULL_LIST_LIMIT } },
     }),
   ))!;
 
@@ -33,7 +33,7 @@ export const tasksQuery = (sessionId: string) =>
       if (total <= tasks.length) return tasks;
       const [open, newest] = await Promise.all([
         someTasks(sessionId, { status: OPEN }),
-        someTasks(sessionId, { offset: total - MOST }),
+        someTasks(sessionId, { offset: total - FULL_LIST_LIMIT }),
       ]);
       const known = new Map([...open.tasks, ...newest.tasks].map((task) => [task.id, task]));
       return [...known.values()].sort((a, b) => a.position - b.position);
@@ -45,14 +45,14 @@ export const useTasks = (sessionId: string) => useQuery(tasksQuery(sessionId));
 export const sessionsQuery = queryOptions({
   queryKey: ["sessions", "newest"],
   queryFn: async () =>
-    (await got(api.GET("/api/sessions", { params: { query: { archived: false, limit: 100 } } }))).sessions,
+    (await dataOf(api.GET("/api/sessions", { params: { query: { archived: false, limit: 100 } } }))).sessions,
 });
 
 /** The changes of a session in its folder. Fetched again when its tasks change and when another turn ends (`after`). */
 export const sessionDiffQuery = (sessionId: string, after: string | null = null) =>
   queryOptions({
     queryKey: ["sessionDiff", sessionId, after],
-    queryFn: () => got(api.GET("/api/sessions/{sessionId}/diff", { params: { path: { sessionId } } })),
+    queryFn: () => dataOf(api.GET("/api/sessions/{sessionId}/diff", { params: { path: { sessionId } } })),
   });
 
 export const useSessionDiff = (sessionId: string, after: string | null) =>
@@ -61,7 +61,7 @@ export const useSessionDiff = (sessionId: string, after: string | null) =>
 export const budgetQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["budget", sessionId],
-    queryFn: () => got(api.GET("/api/sessions/{sessionId}/budget", { params: { path: { sessionId } } })),
+    queryFn: () => dataOf(api.GET("/api/sessions/{sessionId}/budget", { params: { path: { sessionId } } })),
   });
 export const useBudget = (sessionId: string) => useQuery(budgetQuery(sessionId));
 
@@ -70,9 +70,9 @@ export const activeInRepoQuery = (repoId: string) =>
   queryOptions({
     queryKey: ["sessions", "active", repoId],
     queryFn: async () =>
-      (await got(
+      (await dataOf(
         api.GET("/api/sessions", {
-          params: { query: { repoId, status: "active", archived: false, limit: MOST } },
+          params: { query: { repoId, status: "active", archived: false, limit: FULL_LIST_LIMIT } },
         }),
       ))!.sessions,
   });
@@ -80,7 +80,7 @@ export const activeInRepoQuery = (repoId: string) =>
 export const taskQuery = (taskId: string) =>
   queryOptions({
     queryKey: ["task", taskId],
-    queryFn: () => got(api.GET("/api/tasks/{taskId}", { params: { path: { taskId } } })),
+    queryFn: () => dataOf(api.GET("/api/tasks/{taskId}", { params: { path: { taskId } } })),
   });
 
 /** The changes of a task. Fetched each time it is shown, since a running task changes more. */
@@ -89,7 +89,7 @@ export const taskDiffQuery = (taskId: string, stat = false) =>
     queryKey: ["taskDiff", taskId, stat],
     staleTime: 0,
     queryFn: () =>
-      got(api.GET("/api/tasks/{taskId}/diff", { params: { path: { taskId }, query: { stat } } })),
+      dataOf(api.GET("/api/tasks/{taskId}/diff", { params: { path: { taskId }, query: { stat } } })),
   });
 
 /** The agent's last text in a session, or an empty string. Fetched again when `after` changes. */
@@ -97,7 +97,7 @@ export const lastTextQuery = (sessionId: string, after: string | null = null) =>
   queryOptions({
     queryKey: ["words", sessionId, after],
     queryFn: async () => {
-      const messages = (await got(
+      const messages = (await dataOf(
         api.GET("/api/sessions/{sessionId}/messages", {
           params: { path: { sessionId }, query: { limit: 30 } },
         }),

@@ -1,12 +1,12 @@
 /** Queries for trees: sessions, reports and races. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { api, got } from "../client";
-import { MOST } from "./cache";
+import { api, dataOf } from "../client";
+import { FULL_LIST_LIMIT } from "./cache";
 
 export const treeQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["tree", sessionId],
-    queryFn: () => got(api.GET("/api/sessions/{sessionId}/tree", { params: { path: { sessionId } } })),
+    queryFn: () => dataOf(api.GET("/api/sessions/{sessionId}/tree", { params: { path: { sessionId } } })),
   });
 export const useTree = (sessionId: string) => useQuery(treeQuery(sessionId));
 
@@ -15,7 +15,7 @@ export const callbacksQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["callbacks", sessionId],
     queryFn: async () =>
-      (await got(
+      (await dataOf(
         api.GET("/api/sessions/{sessionId}/callbacks", {
           params: { path: { sessionId }, query: { limit: 100 } },
         }),
@@ -26,9 +26,9 @@ export const racesQuery = (sessionId: string) =>
   queryOptions({
     queryKey: ["races", sessionId],
     queryFn: async () =>
-      (await got(
+      (await dataOf(
         api.GET("/api/sessions/{sessionId}/races", {
-          params: { path: { sessionId }, query: { limit: MOST } },
+          params: { path: { sessionId }, query: { limit: FULL_LIST_LIMIT } },
         }),
       ))!.races,
   });
@@ -37,7 +37,7 @@ export const useRaces = (sessionId: string) => useQuery(racesQuery(sessionId));
 export const raceQuery = (raceId: string) =>
   queryOptions({
     queryKey: ["race", raceId],
-    queryFn: () => got(api.GET("/api/races/{raceId}", { params: { path: { raceId } } })),
+    queryFn: () => dataOf(api.GET("/api/races/{raceId}", { params: { path: { raceId } } })),
   });
 export const useRace = (raceId: string) => useQuery(raceQuery(raceId));
 
@@ -47,5 +47,5 @@ export const raceDiffQuery = (raceId: string, session: string) =>
   queryOptions({
     queryKey: ["raceDiff", session, raceId],
     queryFn: () =>
-      got(api.GET("/api/races/{raceId}/diff", { params: { path: { raceId }, query: { session } } })),
+      dataOf(api.GET("/api/races/{raceId}/diff", { params: { path: { raceId }, query: { session } } })),
   });

@@ -1,18 +1,19 @@
 /** Queries for repositories, worktrees and boards. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { api, got } from "@/api/client";
-import { MOST } from "./cache";
+import { api, dataOf } from "@/api/client";
+import { FULL_LIST_LIMIT } from "./cache";
 
 export const reposQuery = queryOptions({
   queryKey: ["repos"],
-  queryFn: async () => (await got(api.GET("/api/repos", { params: { query: { limit: MOST } } }))).repos,
+  queryFn: async () =>
+    (await dataOf(api.GET("/api/repos", { params: { query: { limit: FULL_LIST_LIMIT } } }))).repos,
 });
 export const useRepos = () => useQuery(reposQuery);
 
 export const worktreesQuery = queryOptions({
   queryKey: ["worktrees"],
   queryFn: async () =>
-    (await got(api.GET("/api/worktrees", { params: { query: { limit: MOST } } }))).worktrees,
+    (await dataOf(api.GET("/api/worktrees", { params: { query: { limit: FULL_LIST_LIMIT } } }))).worktrees,
 });
 export const useWorktrees = () => useQuery(worktreesQuery);
 
@@ -20,13 +21,14 @@ export const worktreeDiffQuery = (worktreeId: string) =>
   queryOptions({
     queryKey: ["worktreeDiff", worktreeId],
     queryFn: () =>
-      got(api.GET("/api/worktrees/{worktreeId}/diff", { params: { path: { worktreeId }, query: {} } })),
+      dataOf(api.GET("/api/worktrees/{worktreeId}/diff", { params: { path: { worktreeId }, query: {} } })),
     staleTime: 0,
   });
 
 export const boardsQuery = queryOptions({
   queryKey: ["boards"],
-  queryFn: async () => (await got(api.GET("/api/boards", { params: { query: { limit: MOST } } }))).boards,
+  queryFn: async () =>
+    (await dataOf(api.GET("/api/boards", { params: { query: { limit: FULL_LIST_LIMIT } } }))).boards,
 });
 export const useBoards = () => useQuery(boardsQuery);
 
@@ -36,9 +38,9 @@ export const cardsQuery = (boardId: string, archived: boolean) =>
     queryKey: ["cards", boardId, archived],
     queryFn: async () => {
       const page = (offset: number) =>
-        got(
+        dataOf(
           api.GET("/api/boards/{boardId}/cards", {
-            params: { path: { boardId }, query: { archived, limit: MOST, offset } },
+            params: { path: { boardId }, query: { archived, limit: FULL_LIST_LIMIT, offset } },
           }),
         );
       const { cards, total } = await page(0);
@@ -55,7 +57,7 @@ export const cardsQuery = (boardId: string, archived: boolean) =>
 export const worktreeQuery = (worktreeId: string) =>
   queryOptions({
     queryKey: ["worktree", worktreeId],
-    queryFn: () => got(api.GET("/api/worktrees/{worktreeId}", { params: { path: { worktreeId } } })),
+    queryFn: () => dataOf(api.GET("/api/worktrees/{worktreeId}", { params: { path: { worktreeId } } })),
     staleTime: 10_000,
   });
 
@@ -64,7 +66,7 @@ export const previewQuery = (repoId: string, branch: string, path: string, base:
   queryOptions({
     queryKey: ["preview", repoId, branch, path, base],
     queryFn: () =>
-      got(
+      dataOf(
         api.GET("/api/worktrees/preview", {
           params: { query: { repoId, branch, path: path || undefined, base: base || undefined } },
         }),
@@ -78,7 +80,7 @@ export const lossesQuery = (worktreeId: string, sessionId?: string) =>
   queryOptions({
     queryKey: ["losses", worktreeId, sessionId],
     queryFn: () =>
-      got(
+      dataOf(
         api.GET("/api/worktrees/{worktreeId}/losses", {
           params: { path: { worktreeId }, query: { sessionId } },
         }),

@@ -7,7 +7,7 @@ import { lazy, Suspense, useState } from "react";
 import { useLocation } from "wouter";
 import { sessionsQuery } from "@/api/queries";
 import { routes } from "@/app/routes";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Kbd } from "@/ui/controls/Kbd";
 import { AgentMark } from "@/ui/labels/AgentMark";
@@ -28,7 +28,7 @@ export function CommandPalette() {
   return (
     <>
       <Button
-        look="quiet"
+        variant="quiet"
         size="small"
         className={css.open}
         onClick={() => setOpen("palette")}
@@ -93,12 +93,12 @@ function Contents({ close }: { close: () => void }) {
           {sessions.map((one) => (
             <Command.Item
               key={one.id}
-              value={`${nameOf(one)} ${one.agent} ${one.id}`}
+              value={`${sessionName(one)} ${one.agent} ${one.id}`}
               onSelect={run(() => navigate(routes.session(one.id)))}
               className={css.item}
             >
               <StateMark state={one} />
-              <span className={css.name}>{nameOf(one)}</span>
+              <span className={css.name}>{sessionName(one)}</span>
               <AgentMark agent={one.agent} />
             </Command.Item>
           ))}

@@ -1,7 +1,7 @@
 /** Keyboard shortcuts: views register actions while they are shown, the help and the palette list them, and one listener
  * runs them. Keys without a modifier are ignored while the user types. */
 import { useEffect, useRef } from "react";
-import { External, useExternal } from "@/lib/external";
+import { ExternalStore, useExternal } from "@/lib/external";
 
 export interface Action {
   /** `mod+k`, `shift+?`, `c`, or `g h` for one key after the other. */
@@ -15,7 +15,7 @@ export interface Action {
 }
 
 const SECOND_KEY_WITHIN = 1200;
-const offered = new External<readonly Action[]>([]);
+const offered = new ExternalStore<readonly Action[]>([]);
 let first = { key: "", at: 0 };
 
 export const useOfferedActions = (): readonly Action[] => useExternal(offered);

@@ -1,5 +1,5 @@
 /** Loads a transcript's messages over REST. */
-import { api, got } from "@/api/client";
+import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 
 export interface PageQuery {
@@ -17,9 +17,9 @@ export interface MessageSource {
 
 export const restSource: MessageSource = {
   page: async (sessionId, query) =>
-    (await got(
+    (await dataOf(
       api.GET("/api/sessions/{sessionId}/messages", { params: { path: { sessionId }, query } }),
     )) as Message[],
   message: async (messageId) =>
-    (await got(api.GET("/api/messages/{messageId}", { params: { path: { messageId } } }))) as Message,
+    (await dataOf(api.GET("/api/messages/{messageId}", { params: { path: { messageId } } }))) as Message,
 };

@@ -5,7 +5,7 @@ import type { LiveEvent } from "../eventStream";
 import type { MessageSource, PageQuery } from "./restSource";
 import { Transcript } from "./transcript";
 
-export const at = (second: number) => new Date(Date.UTC(2030, 0, 1) + second * 1000).toISOString();
+export const timeAt = (second: number) => new Date(Date.UTC(2030, 0, 1) + second * 1000).toISOString();
 
 export function message(id: string, position: number, change: Partial<Message> = {}): Message {
   return {
@@ -15,16 +15,16 @@ export function message(id: string, position: number, change: Partial<Message> =
     position,
     role: "agent",
     content: { type: "text", text: id, partial: false },
-    createdAt: at(position),
-    updatedAt: at(position % 1e6),
+    createdAt: timeAt(position),
+    updatedAt: timeAt(position % 1e6),
     ...change,
   };
 }
-export const growing = (id: string, position: number, text: string, second = position) =>
-  message(id, position, { content: { type: "text", text, partial: true }, updatedAt: at(second) });
+export const growingMessage = (id: string, position: number, text: string, second = position) =>
+  message(id, position, { content: { type: "text", text, partial: true }, updatedAt: timeAt(second) });
 
 /** Serves messages from memory by the real server's paging rules. */
-export class Server implements MessageSource {
+export class FakeServer implements MessageSource {
   queries: PageQuery[] = [];
   fetched: string[] = [];
   /** Delays every page until it resolves. */
@@ -73,7 +73,7 @@ export const delta = (
 });
 export const manyMessages = (count: number) =>
   Array.from({ length: count }, (_, n) => message(`m${n}`, n + 1));
-export async function openTranscript(server: Server, around?: string): Promise<Transcript> {
+export async function openTranscript(server: FakeServer, around?: string): Promise<Transcript> {
   const transcript = new Transcript("s", server);
   await transcript.load(around);
   return transcript;

@@ -84,7 +84,7 @@ export const Code = memo(function Code({ text, language, growing = false, bare =
         <code>{highlighted ? renderNodes(highlighted) : visible}</code>
       </pre>
       {folded && (
-        <Button look="quiet" size="small" className={css.more} onClick={() => setOpen(true)}>
+        <Button variant="quiet" size="small" className={css.more} onClick={() => setOpen(true)}>
           Show all {lines} lines
         </Button>
       )}

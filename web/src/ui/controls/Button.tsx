@@ -5,19 +5,19 @@ import { Link } from "wouter";
 import css from "./Button.module.css";
 import { Tip } from "./Tip";
 
-type Look = "plain" | "primary" | "danger" | "quiet";
+type Variant = "plain" | "primary" | "danger" | "quiet";
 
 interface ButtonStyle {
-  look?: Look;
+  variant?: Variant;
   size?: "small" | "normal";
   icon?: ReactNode;
 }
 
-const classes = ({ look = "plain", size = "normal" }: ButtonStyle, extra = "") =>
-  `${css.button} ${css[look]} ${size === "small" ? css.small : ""} ${extra}`;
+const classes = ({ variant = "plain", size = "normal" }: ButtonStyle, extra = "") =>
+  `${css.button} ${css[variant]} ${size === "small" ? css.small : ""} ${extra}`;
 
 export function Button({
-  look,
+  variant,
   size,
   icon,
   busy = false,
@@ -29,7 +29,7 @@ export function Button({
     <button
       type="button"
       {...rest}
-      className={classes({ look, size }, className)}
+      className={classes({ variant, size }, className)}
       disabled={rest.disabled || busy}
       aria-busy={busy || undefined}
     >
@@ -42,7 +42,7 @@ export function Button({
 /** A button with only an icon; its label is its tooltip and is read out. */
 export function IconButton({
   label,
-  look = "quiet",
+  variant = "quiet",
   size,
   children,
   className = "",
@@ -55,7 +55,7 @@ export function IconButton({
         type="button"
         {...rest}
         aria-label={label}
-        className={classes({ look, size }, `${css.icon} ${className}`)}
+        className={classes({ variant, size }, `${css.icon} ${className}`)}
       >
         {children}
       </button>
@@ -64,7 +64,7 @@ export function IconButton({
 }
 
 export function ButtonLink({
-  look,
+  variant,
   size,
   icon,
   children,
@@ -72,7 +72,7 @@ export function ButtonLink({
   className = "",
 }: ButtonStyle & { href: string; children: ReactNode; className?: string }) {
   return (
-    <Link href={href} className={classes({ look, size }, className)}>
+    <Link href={href} className={classes({ variant, size }, className)}>
       {icon}
       {children}
     </Link>

@@ -2,7 +2,7 @@
 import { memo, useState } from "react";
 import { Button } from "../controls/Button";
 import css from "./DiffView.module.css";
-import { type FilePatch, type Line, type Pair, pairLines } from "./parsePatch";
+import { type FilePatch, type Line, type LinePair, pairLines } from "./parsePatch";
 
 /** This many lines are drawn at first; the others on demand. */
 const PAGE = 400;
@@ -10,7 +10,7 @@ const PAGE = 400;
 const TONES = { "+": css.added, "-": css.removed, " ": "" };
 const LABELS = { "+": "added", "-": "removed", " ": undefined };
 
-type Row = { key: string; header?: string; line?: Line; pair?: Pair };
+type Row = { key: string; header?: string; line?: Line; pair?: LinePair };
 
 function rowsOf(file: FilePatch, split: boolean): Row[] {
   return file.hunks.flatMap((hunk, h) => [
@@ -81,7 +81,7 @@ export const DiffLines = memo(function DiffLines({ file, split }: { file: FilePa
         </tbody>
       </table>
       {rows.length > shown && (
-        <Button look="quiet" size="small" className={css.more} onClick={() => setShown(shown + 5 * PAGE)}>
+        <Button variant="quiet" size="small" className={css.more} onClick={() => setShown(shown + 5 * PAGE)}>
           Show more ({rows.length - shown} lines hidden)
         </Button>
       )}

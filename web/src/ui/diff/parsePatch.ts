@@ -28,7 +28,7 @@ export interface FilePatch {
   hunks: Hunk[];
 }
 
-export interface Pair {
+export interface LinePair {
   readonly left: Line | null;
   readonly right: Line | null;
 }
@@ -171,8 +171,8 @@ function replaceAll(oldText: string, newText: string) {
 }
 
 /** Pairs removed lines with the lines that replaced them, for a side-by-side view. */
-export function pairLines(lines: readonly Line[]): Pair[] {
-  const pairs: Pair[] = [];
+export function pairLines(lines: readonly Line[]): LinePair[] {
+  const pairs: LinePair[] = [];
   let at = 0;
   while (at < lines.length) {
     const line = lines[at]!;

@@ -1,6 +1,6 @@
 /** Short messages in a corner of the page about what just happened. Errors stay until they are dismissed. */
 import { X } from "lucide-react";
-import { External, useExternal } from "@/lib/external";
+import { ExternalStore, useExternal } from "@/lib/external";
 import { Button, IconButton } from "../controls/Button";
 import css from "./toast.module.css";
 
@@ -13,7 +13,7 @@ interface Toast {
 
 const DURATION = 6000;
 const MAX_TOASTS = 4;
-const toasts = new External<Toast[]>([]);
+const toasts = new ExternalStore<Toast[]>([]);
 let nextId = 1;
 
 const dismiss = (id: number) => toasts.set(toasts.get().filter((toast) => toast.id !== id));
@@ -38,7 +38,7 @@ export function Toaster() {
           {action && (
             <Button
               size="small"
-              look="quiet"
+              variant="quiet"
               onClick={() => {
                 action.run();
                 dismiss(id);

@@ -11,7 +11,7 @@ import {
   LoaderCircle,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { LOOKS, type Look, look, type Stand } from "@/lib/words";
+import { type DisplayState, displayState, STATE_NAMES, type StateFields } from "@/lib/words";
 import css from "./Badge.module.css";
 
 export type Tone = "plain" | "accent" | "running" | "waiting" | "failed" | "done" | "btw";
@@ -33,7 +33,7 @@ export const Badge = ({
   </span>
 );
 
-const ICONS: Record<Look, ReactNode> = {
+const ICONS: Record<DisplayState, ReactNode> = {
   new: <CircleDashed />,
   idle: <Circle />,
   running: <LoaderCircle className={css.spin} />,
@@ -45,7 +45,7 @@ const ICONS: Record<Look, ReactNode> = {
   failed: <CircleX />,
 };
 
-const TONES: Record<Look, string> = {
+const TONES: Record<DisplayState, string> = {
   new: css.ended!,
   idle: css.ready!,
   running: css.runningText!,
@@ -58,18 +58,18 @@ const TONES: Record<Look, string> = {
 };
 
 /** Shows a session's state as an icon; its label is read out, or shown beside it. */
-export function StateMark({ state, showLabel = false }: { state: Stand; showLabel?: boolean }) {
-  const shown = look(state);
+export function StateMark({ state, showLabel = false }: { state: StateFields; showLabel?: boolean }) {
+  const shown = displayState(state);
   return (
     <span
       className={`${css.state} ${TONES[shown]}`}
-      title={showLabel ? undefined : LOOKS[shown]}
-      data-look={shown}
+      title={showLabel ? undefined : STATE_NAMES[shown]}
+      data-state={shown}
     >
       <span aria-hidden className={css.stateIcon}>
         {ICONS[shown]}
       </span>
-      <span className={showLabel ? undefined : "visually-hidden"}>{LOOKS[shown]}</span>
+      <span className={showLabel ? undefined : "visually-hidden"}>{STATE_NAMES[shown]}</span>
     </span>
   );
 }

@@ -7,7 +7,7 @@ import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Field, Input } from "@/ui/controls/Field";
 import { Menu, MenuItem } from "@/ui/controls/Menu";
 import css from "./ApprovalCard.module.css";
-import { type AnswerOptions, type ApprovalLabels, isCall } from "./approvalDetails";
+import { type AnswerOptions, type ApprovalLabels, isBoughToolCall } from "./approvalDetails";
 import { EditCallForm } from "./EditCallForm";
 import { createsSession, editableArguments, proposalOf } from "./proposedCall";
 
@@ -48,7 +48,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
       {options.alternatives.map(({ optionId, name }) => (
         <Button
           key={optionId}
-          look="primary"
+          variant="primary"
           busy={busy === optionId}
           disabled={disabled}
           onClick={() => answer(optionId, { optionId })}
@@ -58,7 +58,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
       ))}
       {options.alternatives.length === 0 && (
         <Button
-          look="primary"
+          variant="primary"
           busy={busy === "allow"}
           disabled={disabled}
           aria-keyshortcuts="a"
@@ -67,7 +67,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
           {labels.allow}
         </Button>
       )}
-      {isCall(approval) && (
+      {isBoughToolCall(approval) && (
         <EditButton approval={approval} disabled={disabled} open={() => setOpenForm("arguments")} />
       )}
       {options.canAllowAlways && (
@@ -88,7 +88,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
       )}
       <span className={css.split}>
         <Button
-          look="danger"
+          variant="danger"
           busy={busy === "deny"}
           disabled={disabled}
           aria-keyshortcuts="d"
@@ -99,7 +99,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
         {options.canGiveReason && (
           <Menu
             trigger={
-              <IconButton label="More ways to deny" look="danger" disabled={disabled}>
+              <IconButton label="More ways to deny" variant="danger" disabled={disabled}>
                 <ChevronDown />
               </IconButton>
             }
@@ -145,10 +145,10 @@ function DenyForm({ busy, close, answer }: Pick<Props, "busy" | "answer"> & { cl
         <Input value={reason} onChange={(event) => setReason(event.target.value)} autoFocus maxLength={500} />
       </Field>
       <div className={css.answers}>
-        <Button type="submit" look="danger" busy={busy === "deny"}>
+        <Button type="submit" variant="danger" busy={busy === "deny"}>
           Deny
         </Button>
-        <Button look="quiet" onClick={close}>
+        <Button variant="quiet" onClick={close}>
           Cancel
         </Button>
       </div>

@@ -3,7 +3,7 @@ import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Approval } from "@/api/types";
 import { ApprovalCard } from "./ApprovalCard";
-import { answeredHere } from "./DecidedApproval";
+import { decidedOnThisPage } from "./DecidedApproval";
 
 const approval = (over: Partial<Approval> = {}): Approval => ({
   id: "a1",
@@ -45,7 +45,7 @@ describe("an approval", () => {
   });
   afterEach(() => {
     cleanup();
-    answeredHere.clear();
+    decidedOnThisPage.clear();
     vi.unstubAllGlobals();
   });
   const show = (shown: Approval) =>

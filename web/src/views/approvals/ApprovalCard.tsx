@@ -10,9 +10,9 @@ import { Time } from "@/ui/labels/Time";
 import { AnswerButtons, type AnswerForm } from "./AnswerButtons";
 import css from "./ApprovalCard.module.css";
 import { ApprovalSubject } from "./ApprovalSubject";
-import { answersOf, labelsOf, reasonText } from "./approvalDetails";
+import { answersOf, approvalLabels, reasonText } from "./approvalDetails";
 import { Countdown } from "./Countdown";
-import { answeredHere, DecidedApproval } from "./DecidedApproval";
+import { DecidedApproval, decidedOnThisPage } from "./DecidedApproval";
 
 /** Lists across sessions also name the session. */
 type ListedApproval = Approval & { sessionTitle?: string; agent?: string; cwd?: string };
@@ -31,13 +31,13 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
   const card = useRef<HTMLDivElement>(null);
   if (approval.status !== "pending") return <DecidedApproval approval={approval} />;
 
-  const labels = labelsOf(approval);
+  const labels = approvalLabels(approval);
   const options = answersOf(approval);
   const answer = async (which: string, body: Answer) => {
     if (busy) return;
     setBusy(which);
     setError(null);
-    answeredHere.add(approval.id);
+    decidedOnThisPage.add(approval.id);
     const focused = card.current?.contains(document.activeElement);
     try {
       await answerApproval(approval.id, body);
@@ -47,7 +47,7 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
       );
       if (focused) (next ?? document.getElementById("main"))?.focus();
     } catch (caught) {
-      answeredHere.delete(approval.id);
+      decidedOnThisPage.delete(approval.id);
       setError(caught instanceof Error ? caught.message : String(caught));
       setBusy(null);
     }

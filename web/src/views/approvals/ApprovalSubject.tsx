@@ -6,7 +6,7 @@ import { shortId } from "@/lib/format";
 import { relativeTo } from "@/lib/paths";
 import { TextDiff } from "@/ui/diff/DiffView";
 import css from "./ApprovalCard.module.css";
-import { type Detail, detailsOf, isCall } from "./approvalDetails";
+import { type Detail, detailsOf, isBoughToolCall } from "./approvalDetails";
 import { factsOf, proposalOf } from "./proposedCall";
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
 }
 
 export function ApprovalSubject({ approval, cwd, brief }: Props) {
-  if (isCall(approval)) return <ProposedCall approval={approval} brief={brief} />;
+  if (isBoughToolCall(approval)) return <ProposedCall approval={approval} brief={brief} />;
   const details = detailsOf(approval);
   // A diff shows its file's name, and a command is often the title itself.
   const showsTitle = details.some(

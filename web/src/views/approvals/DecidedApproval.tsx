@@ -4,7 +4,7 @@ import type { Approval } from "@/api/types";
 import css from "./ApprovalCard.module.css";
 
 /** Ids of the approvals that were decided on this page. */
-export const answeredHere = new Set<string>();
+export const decidedOnThisPage = new Set<string>();
 
 const DECIDERS: Record<string, string> = {
   person: "by a person",
@@ -20,7 +20,7 @@ export function decisionText({
 }: Pick<Approval, "id" | "status" | "decidedBy">): string {
   if (status === "cancelled") return "Withdrawn";
   if (status === "expired") return "No answer in time";
-  if (answeredHere.has(id)) return `You ${status} this`;
+  if (decidedOnThisPage.has(id)) return `You ${status} this`;
   const decision = status === "allowed" ? "Allowed" : "Denied";
   return `${decision} ${decidedBy ? (DECIDERS[decidedBy.kind] ?? "") : ""}`.trim();
 }

@@ -36,10 +36,10 @@ export function EditCallForm({ proposal, busy, close, approve }: Props) {
         />
       ))}
       <div className={css.answers}>
-        <Button type="submit" look="primary" busy={busy}>
+        <Button type="submit" variant="primary" busy={busy}>
           Approve with changes
         </Button>
-        <Button look="quiet" onClick={close}>
+        <Button variant="quiet" onClick={close}>
           Cancel
         </Button>
       </div>

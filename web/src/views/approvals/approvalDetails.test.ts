@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Approval } from "@/api/types";
-import { answersOf, detailsOf, labelsOf, reasonText } from "./approvalDetails";
+import { answersOf, approvalLabels, detailsOf, reasonText } from "./approvalDetails";
 import { timeLeft } from "./Countdown";
-import { answeredHere, decisionText } from "./DecidedApproval";
+import { decidedOnThisPage, decisionText } from "./DecidedApproval";
 
 const ONCE = { optionId: "yes-once", name: "Yes", kind: "allow_once" };
 const ALWAYS = { optionId: "yes-always", name: "Always", kind: "allow_always" };
@@ -104,18 +104,21 @@ describe("the answers to an approval", () => {
   });
 
   it("have their own labels for what Bough asks", () => {
-    expect(labelsOf(approval({ toolKind: "interrupted" })).allow).toBe("Continue");
-    expect(labelsOf(approval({ toolKind: "trust" })).deny).toBe("Discard prompt");
-    expect(labelsOf(approval({ toolKind: "something" }))).toMatchObject({ allow: "Allow", deny: "Deny" });
+    expect(approvalLabels(approval({ toolKind: "interrupted" })).allow).toBe("Continue");
+    expect(approvalLabels(approval({ toolKind: "trust" })).deny).toBe("Discard prompt");
+    expect(approvalLabels(approval({ toolKind: "something" }))).toMatchObject({
+      allow: "Allow",
+      deny: "Deny",
+    });
   });
 
   it("tell who decided", () => {
     const by = (kind: "person" | "policy") => approval({ status: "allowed", decidedBy: { kind, id: null } });
     expect(decisionText(by("person"))).toBe("Allowed by a person");
     expect(decisionText(by("policy"))).toBe("Allowed by policy");
-    answeredHere.add("a1");
+    decidedOnThisPage.add("a1");
     expect(decisionText(by("person"))).toBe("You allowed this");
-    answeredHere.delete("a1");
+    decidedOnThisPage.delete("a1");
     expect(decisionText(approval({ status: "cancelled" }))).toBe("Withdrawn");
   });
 

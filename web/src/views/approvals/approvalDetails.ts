@@ -44,10 +44,11 @@ const KIND_TITLES: Record<string, string> = {
 };
 
 /** Whether the agent wants to call one of Bough's own tools. */
-export const isCall = (approval: Pick<Approval, "toolKind">) => approval.toolKind === "call";
+export const isBoughToolCall = (approval: Pick<Approval, "toolKind">) => approval.toolKind === "call";
 
-export function labelsOf(approval: Pick<Approval, "toolKind" | "toolCall">): ApprovalLabels {
-  if (isCall(approval)) return { title: proposalTitle(proposalOf(approval)), allow: "Approve", deny: "Deny" };
+export function approvalLabels(approval: Pick<Approval, "toolKind" | "toolCall">): ApprovalLabels {
+  if (isBoughToolCall(approval))
+    return { title: proposalTitle(proposalOf(approval)), allow: "Approve", deny: "Deny" };
   return (
     OWN_LABELS[approval.toolKind] ?? {
       title: KIND_TITLES[approval.toolKind] ?? "The agent requests permission",

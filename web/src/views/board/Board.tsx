@@ -22,7 +22,7 @@ import { cardId } from "./canvas/cardLayout";
 import { type CardAct, CardContext } from "./card/Card";
 import { CardDialogs } from "./card/CardDialogs";
 import { filtered, NO_FILTER } from "./filterCards";
-import { moveCard, moveToBoard, tidy } from "./moveCards";
+import { moveCard, moveToBoard, tidyBoard } from "./moveCards";
 
 export default function Board({ params }: { params: { boardId?: string } }) {
   const boards = useBoards();
@@ -71,7 +71,7 @@ function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecor
   const other = as === "canvas" ? "list" : "canvas";
   useActions([
     { keys: "v", label: `Show as ${other}`, group: "Board", run: () => setChosen(other) },
-    { label: "Tidy board", group: "Board", run: () => void tidy(all ?? [], board.id) },
+    { label: "Tidy board", group: "Board", run: () => void tidyBoard(all ?? [], board.id) },
     {
       label: archived ? "Hide archived sessions" : "Show archived sessions",
       group: "Board",
@@ -98,7 +98,7 @@ function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecor
             {as === "canvas" && (
               <Button
                 icon={<Sparkles />}
-                onClick={() => void tidy(all ?? [], board.id)}
+                onClick={() => void tidyBoard(all ?? [], board.id)}
                 disabled={!all?.length}
               >
                 Tidy
@@ -146,7 +146,7 @@ const NoCards = ({ board }: { board: BoardRecord }) =>
       icon={<FolderPlus />}
       title="No repositories yet"
       actions={
-        <ButtonLink href={routes.new} look="primary">
+        <ButtonLink href={routes.new} variant="primary">
           New session
         </ButtonLink>
       }

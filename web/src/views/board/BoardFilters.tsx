@@ -3,7 +3,7 @@ import type { Card } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Input, Select } from "@/ui/controls/Field";
 import css from "./BoardFilters.module.css";
-import { type Filter, isFiltered, NO_FILTER, STATES, type StateFilter } from "./filterCards";
+import { type BoardFilter, isFiltered, NO_FILTER, STATE_FILTER_NAMES, type StateFilter } from "./filterCards";
 
 export function BoardFilters({
   cards,
@@ -11,8 +11,8 @@ export function BoardFilters({
   onChange,
 }: {
   cards: Card[];
-  filter: Filter;
-  onChange: (filter: Filter) => void;
+  filter: BoardFilter;
+  onChange: (filter: BoardFilter) => void;
 }) {
   const repos = [...new Map(cards.map((card) => [card.repo.id, card.repo.name]))];
   return (
@@ -44,14 +44,14 @@ export function BoardFilters({
         value={filter.state}
         onChange={(event) => onChange({ ...filter, state: event.target.value as StateFilter })}
       >
-        {Object.entries(STATES).map(([state, words]) => (
+        {Object.entries(STATE_FILTER_NAMES).map(([state, words]) => (
           <option key={state} value={state}>
             {words}
           </option>
         ))}
       </Select>
       {isFiltered(filter) && (
-        <Button look="quiet" onClick={() => onChange(NO_FILTER)}>
+        <Button variant="quiet" onClick={() => onChange(NO_FILTER)}>
           Clear
         </Button>
       )}

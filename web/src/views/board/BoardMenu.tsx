@@ -2,7 +2,7 @@
 import { ChevronDown, LayoutDashboard, Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { act, addBoard, removeBoard, renameBoard } from "@/api/actions";
+import { addBoard, removeBoard, renameBoard, runRequest } from "@/api/actions";
 import type { Board } from "@/api/types";
 import { routes } from "@/app/routes";
 import { Button } from "@/ui/controls/Button";
@@ -77,7 +77,7 @@ function NameDialog({
   const [busy, setBusy] = useState(false);
   const save = async () => {
     setBusy(true);
-    const done = await act(async () => {
+    const done = await runRequest(async () => {
       if (board) await renameBoard(board.id, name.trim());
       else onMade(await addBoard(name.trim()));
     });
@@ -93,7 +93,7 @@ function NameDialog({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={busy} disabled={!name.trim()}>
+          <Button type="submit" variant="primary" busy={busy} disabled={!name.trim()}>
             {board ? "Rename" : "Create"}
           </Button>
         </>
@@ -110,7 +110,7 @@ function DeleteBoard({ board, onClose, onGone }: { board: Board; onClose: () => 
   const [busy, setBusy] = useState(false);
   const remove = async () => {
     setBusy(true);
-    const done = await act(async () => {
+    const done = await runRequest(async () => {
       await emptyBoard(board.id);
       await removeBoard(board.id);
     });
@@ -128,7 +128,7 @@ function DeleteBoard({ board, onClose, onGone }: { board: Board; onClose: () => 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" busy={busy} onClick={() => void remove()}>
+          <Button variant="danger" busy={busy} onClick={() => void remove()}>
             Delete board
           </Button>
         </>

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Card, CardSession } from "@/api/types";
-import { arrange, cardId, heightOf, linesOf, SHOWN, snap, WIDTH } from "./canvas/cardLayout";
+import {
+  CARD_WIDTH,
+  cardHeight,
+  cardId,
+  layOutCards,
+  MAX_VISIBLE_SESSIONS,
+  sessionLineCount,
+  snapToGrid,
+} from "./canvas/cardLayout";
 import { filtered, NO_FILTER } from "./filterCards";
 
 const session = (id: string, more: Partial<CardSession> = {}): CardSession =>
@@ -25,12 +33,15 @@ const card = (id: string, repo: string, sessions: CardSession[], more: Partial<C
     ...more,
   }) as Card;
 
-const overlaps = (cards: Card[], places = arrange(cards)) => {
-  const boxes = cards.map((one) => ({ ...places.get(cardId(one))!, height: heightOf(one) }));
+const overlaps = (cards: Card[], places = layOutCards(cards)) => {
+  const boxes = cards.map((one) => ({ ...places.get(cardId(one))!, height: cardHeight(one) }));
   return boxes.some((a, at) =>
     boxes
       .slice(at + 1)
-      .some((b) => a.x < b.x + WIDTH && b.x < a.x + WIDTH && a.y < b.y + b.height && b.y < a.y + a.height),
+      .some(
+        (b) =>
+          a.x < b.x + CARD_WIDTH && b.x < a.x + CARD_WIDTH && a.y < b.y + b.height && b.y < a.y + a.height,
+      ),
   );
 };
 
@@ -44,17 +55,17 @@ const MANY = Array.from({ length: 300 }, (_, at) =>
 
 describe("layout", () => {
   it("lays out hundreds of cards by repository, without overlaps", () => {
-    const places = arrange(MANY);
+    const places = layOutCards(MANY);
     expect(places.size).toBe(300);
     expect(overlaps(MANY, places)).toBe(false);
     const first = MANY.filter((one) => one.repo.id === "r0").map((one) => places.get(cardId(one))!.x);
-    expect(Math.max(...first)).toBeLessThan(8 * WIDTH);
+    expect(Math.max(...first)).toBeLessThan(8 * CARD_WIDTH);
   });
 
   it("keeps cards that were placed by hand and lays the others out around them", () => {
     const placed = [card("p", "r0", [session("a")], { x: 20, y: 60 }), card("q", "r0", [], { x: 400, y: 0 })];
     const cards = [...placed, ...MANY.slice(0, 40)];
-    const places = arrange(cards);
+    const places = layOutCards(cards);
     expect(places.get("p")).toEqual({ x: 20, y: 60 });
     expect(places.get("q")).toEqual({ x: 400, y: 0 });
     expect(overlaps(cards, places)).toBe(false);
@@ -62,16 +73,16 @@ describe("layout", () => {
 
   it("folds long cards and counts the hidden sessions", () => {
     const many = Array.from({ length: 12 }, (_, at) => session(`${at}`));
-    expect(linesOf(many, 12, false)).toBe(SHOWN + 1);
-    expect(linesOf(many, 12, true)).toBe(12);
-    expect(linesOf(many, 50, true)).toBe(13);
-    expect(linesOf(many.slice(0, 3), 3, false)).toBe(3);
-    expect(heightOf(card("x", "r", many), true)).toBeGreaterThan(heightOf(card("x", "r", many)));
+    expect(sessionLineCount(many, 12, false)).toBe(MAX_VISIBLE_SESSIONS + 1);
+    expect(sessionLineCount(many, 12, true)).toBe(12);
+    expect(sessionLineCount(many, 50, true)).toBe(13);
+    expect(sessionLineCount(many.slice(0, 3), 3, false)).toBe(3);
+    expect(cardHeight(card("x", "r", many), true)).toBeGreaterThan(cardHeight(card("x", "r", many)));
   });
 
   it("names the card of a repository's own folder, and snaps", () => {
     expect(cardId(card("x", "r", [], { worktree: null }))).toBe("repo:r");
-    expect([snap(29), snap(31), snap(-9)]).toEqual([20, 40, -0]);
+    expect([snapToGrid(29), snapToGrid(31), snapToGrid(-9)]).toEqual([20, 40, -0]);
   });
 });
 

@@ -1,15 +1,15 @@
 /** Filters the cards and sessions of a board by repository, session state and words. */
 import type { Card, CardSession } from "@/api/types";
-import { type Look, look, nameOf } from "@/lib/words";
+import { type DisplayState, displayState, sessionName } from "@/lib/words";
 
 export type StateFilter = "all" | "running" | "waiting" | "unread" | "failed" | "queued";
-export interface Filter {
+export interface BoardFilter {
   repo: string;
   state: StateFilter;
   words: string;
 }
-export const NO_FILTER: Filter = { repo: "", state: "all", words: "" };
-export const STATES: Record<StateFilter, string> = {
+export const NO_FILTER: BoardFilter = { repo: "", state: "all", words: "" };
+export const STATE_FILTER_NAMES: Record<StateFilter, string> = {
   all: "Any state",
   running: "Working",
   waiting: "Needs your approval",
@@ -18,10 +18,10 @@ export const STATES: Record<StateFilter, string> = {
   failed: "Failed",
 };
 
-export const isFiltered = ({ repo, state, words }: Filter) =>
+export const isFiltered = ({ repo, state, words }: BoardFilter) =>
   repo !== "" || state !== "all" || words.trim() !== "";
 
-const LOOKS_OF: Partial<Record<StateFilter, Look[]>> = {
+const LOOKS_OF: Partial<Record<StateFilter, DisplayState[]>> = {
   running: ["running"],
   waiting: ["waiting", "paused"],
   queued: ["queued"],
@@ -29,10 +29,11 @@ const LOOKS_OF: Partial<Record<StateFilter, Look[]>> = {
 };
 
 const matchesState = (session: CardSession, state: StateFilter): boolean =>
-  state === "all" || (state === "unread" ? session.unread : (LOOKS_OF[state] ?? []).includes(look(session)));
+  state === "all" ||
+  (state === "unread" ? session.unread : (LOOKS_OF[state] ?? []).includes(displayState(session)));
 
 /** Returns the matching cards; a card whose sessions all match is returned unchanged. */
-export function filtered(cards: Card[], { repo, state, words }: Filter): Card[] {
+export function filtered(cards: Card[], { repo, state, words }: BoardFilter): Card[] {
   const text = words.trim().toLowerCase();
   if (!repo && state === "all" && !text) return cards;
   return cards.flatMap((card) => {
@@ -46,7 +47,8 @@ export function filtered(cards: Card[], { repo, state, words }: Filter): Card[] 
     const placeFits = !text || place.some((one) => one?.toLowerCase().includes(text));
     const sessions = card.sessions.filter(
       (one) =>
-        matchesState(one, state) && (placeFits || `${nameOf(one)} ${one.agent}`.toLowerCase().includes(text)),
+        matchesState(one, state) &&
+        (placeFits || `${sessionName(one)} ${one.agent}`.toLowerCase().includes(text)),
     );
     if (!sessions.length && (state !== "all" || !placeFits)) return [];
     return [

@@ -1,5 +1,5 @@
 /** Moves cards: shows the new position at once, and undoes it if the server refuses. */
-import { act, patchRepo, patchWorktree } from "@/api/actions";
+import { patchRepo, patchWorktree, runRequest } from "@/api/actions";
 import { cardsQuery, client } from "@/api/queries";
 import type { Board, Card } from "@/api/types";
 import { toast } from "@/ui/feedback/toast";
@@ -32,7 +32,7 @@ function show(boardId: string, moved: Map<string, Position>): void {
 export async function moveCard(card: Card, boardId: string, at: Position): Promise<boolean> {
   if (card.x === at.x && card.y === at.y) return true;
   show(boardId, new Map([[cardId(card), at]]));
-  const done = await act(() => save(card, boardId, at));
+  const done = await runRequest(() => save(card, boardId, at));
   if (!done) show(boardId, new Map([[cardId(card), card]]));
   return done;
 }
@@ -47,13 +47,13 @@ function saveAll(cards: Card[], boardId: string | null, where: (card: Card) => P
 
 async function moveAll(cards: Card[], boardId: string, where: (card: Card) => Position): Promise<boolean> {
   show(boardId, new Map(cards.map((card) => [cardId(card), where(card)])));
-  const done = await act(() => saveAll(cards, boardId, where));
+  const done = await runRequest(() => saveAll(cards, boardId, where));
   if (!done) void client.invalidateQueries({ queryKey: ["cards"] });
   return done;
 }
 
 /** Clears the positions of cards, so that they are laid out automatically; can be undone. */
-export async function tidy(cards: Card[], boardId: string): Promise<void> {
+export async function tidyBoard(cards: Card[], boardId: string): Promise<void> {
   const placed = cards.filter((card) => card.x !== null);
   if (!placed.length) return toast("Nothing to tidy: no cards were moved.");
   if (await moveAll(placed, boardId, () => NOWHERE))
@@ -67,8 +67,8 @@ export async function tidy(cards: Card[], boardId: string): Promise<void> {
 
 /** Moves a card to another board, where it is laid out automatically. */
 export async function moveToBoard(card: Card, from: string, to: Board): Promise<void> {
-  const back = () => void act(() => save(card, from, card));
-  if (await act(() => save(card, to.id, NOWHERE)))
+  const back = () => void runRequest(() => save(card, from, card));
+  if (await runRequest(() => save(card, to.id, NOWHERE)))
     toast(`Moved to ${to.name}.`, { action: { label: "Undo", run: back } });
 }
 

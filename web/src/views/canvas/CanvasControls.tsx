@@ -6,7 +6,7 @@ import { useMedia } from "@/lib/media";
 import { IconButton } from "@/ui/controls/Button";
 import css from "./CanvasControls.module.css";
 
-export const FIT = { padding: 0.12, maxZoom: 1, minZoom: 0.15, duration: 200 };
+export const FIT_VIEW_OPTIONS = { padding: 0.12, maxZoom: 1, minZoom: 0.15, duration: 200 };
 
 export function CanvasControls({ children }: { children?: ReactNode }) {
   const wide = useMedia("(min-width: 48rem)");
@@ -19,7 +19,7 @@ export function CanvasControls({ children }: { children?: ReactNode }) {
       <IconButton label="Zoom out" size="small" onClick={() => void zoomOut({ duration: 120 })}>
         <Minus />
       </IconButton>
-      <IconButton label="Fit to window" size="small" onClick={() => void fitView(FIT)}>
+      <IconButton label="Fit to window" size="small" onClick={() => void fitView(FIT_VIEW_OPTIONS)}>
         <Maximize />
       </IconButton>
       {children}

@@ -11,7 +11,7 @@ import { useTitle } from "@/app/title";
 import { duration, money, tokens } from "@/lib/format";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Empty, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
@@ -52,14 +52,14 @@ function ComparisonView({ treeId, pair }: { treeId: string; pair: [Node, Node] }
   const [, navigate] = useLocation();
   const [tab, setTab] = usePref("compareTab", "words");
   const diffs = useQueries({ queries: pair.map((one) => sessionDiffQuery(one.id)) });
-  useTitle(`${nameOf(pair[0])} and ${nameOf(pair[1])} · Compare`);
+  useTitle(`${sessionName(pair[0])} and ${sessionName(pair[1])} · Compare`);
   const texts = diffs.map((one) => one.data?.text);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the texts change
   const sides = useMemo(
     () =>
       pair.map((one, at) => ({
         key: one.id,
-        title: `${"AB"[at]}: ${nameOf(one)}`,
+        title: `${"AB"[at]}: ${sessionName(one)}`,
         patch: texts[at] ?? (diffs[at]?.error ? "" : undefined),
         note: diffs[at]?.error?.message ?? diffs[at]?.data?.note,
       })),
@@ -137,7 +137,7 @@ function UsageTable({ pair, files }: { pair: [Node, Node]; files: (DiffStats | u
                 <span className={css.who}>
                   <span className={css.letter}>{"AB"[at]}</span>
                   <AgentMark agent={one.agent} />
-                  <Link href={routes.session(one.id)}>{nameOf(one)}</Link>
+                  <Link href={routes.session(one.id)}>{sessionName(one)}</Link>
                 </span>
               </th>
               <td>
@@ -161,7 +161,7 @@ function Transcripts({ pair }: { pair: [Node, Node] }) {
       // Mounted anew on a swap, because elements that are moved lose their scroll position.
       <div key={pair[0].id} className={css.pair}>
         {pair.map((one, at) => (
-          <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${nameOf(one)}`}>
+          <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${sessionName(one)}`}>
             <SessionTranscript node={one} />
           </section>
         ))}
@@ -172,7 +172,7 @@ function Transcripts({ pair }: { pair: [Node, Node] }) {
       <Tabs.List className={css.tabList} aria-label="Session">
         {pair.map((one, at) => (
           <Tabs.Trigger key={one.id} value={"AB"[at]!} className={css.tab}>
-            {"AB"[at]}: {nameOf(one)}
+            {"AB"[at]}: {sessionName(one)}
           </Tabs.Trigger>
         ))}
       </Tabs.List>

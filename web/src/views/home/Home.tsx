@@ -1,7 +1,7 @@
 /** The home page: what needs the user, what is running and queued, recent trees, and usage. */
 import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
 import { useState } from "react";
-import { act, seeSession } from "@/api/actions";
+import { runRequest, seeSession } from "@/api/actions";
 import { useHome } from "@/api/queries";
 import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
@@ -11,7 +11,7 @@ import { Empty, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Home.module.css";
 import { NeedsYou } from "./NeedsYou";
 import { Queued, Running } from "./RunningAndQueued";
-import { describeNeeds, type HomeData, isFirstRun, unseen } from "./summaries";
+import { describeNeeds, type HomeData, isFirstRun, unreadSessionIds } from "./summaries";
 import { Totals, Trees } from "./TreesAndTotals";
 import { useItemKeys } from "./useItemKeys";
 
@@ -41,7 +41,7 @@ function FirstRun() {
         title="Welcome to Bough"
         actions={
           <>
-            <ButtonLink href={routes.welcome} look="primary">
+            <ButtonLink href={routes.welcome} variant="primary">
               Take the tour
             </ButtonLink>
             <ButtonLink href={routes.new} icon={<Plus />}>
@@ -60,11 +60,11 @@ function FirstRun() {
 function Page({ home }: { home: HomeData }) {
   const root = useItemKeys();
   const [busy, setBusy] = useState(false);
-  const unread = unseen(home);
+  const unread = unreadSessionIds(home);
   const needs = describeNeeds(home.counts);
   const seeAll = async () => {
     setBusy(true);
-    await act(() => Promise.all(unread.map((id) => seeSession(id))));
+    await runRequest(() => Promise.all(unread.map((id) => seeSession(id))));
     setBusy(false);
   };
   useActions(unread.length ? [{ label: "Mark all as read", group: "Home", run: () => void seeAll() }] : []);
@@ -81,7 +81,7 @@ function Page({ home }: { home: HomeData }) {
               {unread.length > 0 && (
                 <Button
                   size="small"
-                  look="quiet"
+                  variant="quiet"
                   icon={<CheckCheck />}
                   busy={busy}
                   onClick={() => void seeAll()}

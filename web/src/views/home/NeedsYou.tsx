@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Check, CircleX, RotateCw } from "lucide-react";
 import { useState } from "react";
-import { act, promptSession, seeSession } from "@/api/actions";
-import { api, got } from "@/api/client";
+import { promptSession, runRequest, seeSession } from "@/api/actions";
+import { api, dataOf } from "@/api/client";
 import { lastTextQuery } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
@@ -53,7 +53,7 @@ function SeenButton({ sessionId, label }: { sessionId: string; label: string }) 
       busy={busy}
       onClick={async () => {
         setBusy(true);
-        if (!(await act(() => seeSession(sessionId)))) setBusy(false);
+        if (!(await runRequest(() => seeSession(sessionId)))) setBusy(false);
       }}
     >
       {label}
@@ -65,9 +65,9 @@ function Failed({ session }: { session: HomeSession }) {
   const [busy, setBusy] = useState(false);
   const retry = async () => {
     setBusy(true);
-    await act(async () => {
+    await runRequest(async () => {
       // The list has only the beginning of the prompt.
-      const task = await got(
+      const task = await dataOf(
         api.GET("/api/tasks/{taskId}", { params: { path: { taskId: session.lastTask!.id } } }),
       );
       await promptSession(session.id, { text: task.prompt });

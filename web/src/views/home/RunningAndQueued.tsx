@@ -1,6 +1,6 @@
 /** The running sessions, and those with queued prompts. */
 import { Square } from "lucide-react";
-import { act, resumeSession, stopSession } from "@/api/actions";
+import { resumeSession, runRequest, stopSession } from "@/api/actions";
 import { firstLine, plural } from "@/lib/format";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Badge, StateMark } from "@/ui/labels/Badge";
@@ -25,7 +25,7 @@ export function Running({ sessions }: { sessions: HomeSession[] }) {
               <IconButton
                 label={`Stop ${session.title}`}
                 size="small"
-                onClick={() => void act(() => stopSession(session.id))}
+                onClick={() => void runRequest(() => stopSession(session.id))}
               >
                 <Square />
               </IconButton>
@@ -55,7 +55,7 @@ export function Queued({ sessions }: { sessions: HomeSession[] }) {
               </Badge>
               <Time at={session.activeAt} />
               {session.queuePaused && (
-                <Button size="small" onClick={() => void act(() => resumeSession(session.id))}>
+                <Button size="small" onClick={() => void runRequest(() => resumeSession(session.id))}>
                   Resume
                 </Button>
               )}

@@ -8,8 +8,8 @@ import {
   type HomeSession,
   type HomeTree,
   isFirstRun,
-  step,
-  unseen,
+  nextIndex,
+  unreadSessionIds,
 } from "./summaries";
 
 const counts = (approvals: number, failed: number, review: number) => ({
@@ -48,7 +48,7 @@ it("is the first run only while there are no sessions", () => {
 
 it("marks failures and finished work as read, not approvals", () => {
   const home = { ...empty, needs: { approvals: [], failed: [session("a")], review: [session("b")] } };
-  expect(unseen(home)).toEqual(["a", "b"]);
+  expect(unreadSessionIds(home)).toEqual(["a", "b"]);
 });
 
 it("retries a failed turn, but not a session that has ended in an error", () => {
@@ -64,12 +64,12 @@ it("tells the state of a tree", () => {
 
 describe("step", () => {
   it("starts at either end", () => {
-    expect(step(3, -1, 1)).toBe(0);
-    expect(step(3, -1, -1)).toBe(2);
+    expect(nextIndex(3, -1, 1)).toBe(0);
+    expect(nextIndex(3, -1, -1)).toBe(2);
   });
   it("stays at the ends", () => {
-    expect(step(3, 2, 1)).toBe(2);
-    expect(step(3, 0, -1)).toBe(0);
+    expect(nextIndex(3, 2, 1)).toBe(2);
+    expect(nextIndex(3, 0, -1)).toBe(0);
   });
-  it("stays nowhere in an empty list", () => expect(step(0, -1, 1)).toBe(-1));
+  it("stays nowhere in an empty list", () => expect(nextIndex(0, -1, 1)).toBe(-1));
 });

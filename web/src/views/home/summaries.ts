@@ -25,7 +25,7 @@ export const isFirstRun = (home: HomeData): boolean =>
   home.needs.approvals.length + home.running.length + home.queued.length === 0;
 
 /** Returns the sessions that can be marked as read. */
-export const unseen = (home: HomeData): string[] =>
+export const unreadSessionIds = (home: HomeData): string[] =>
   [...home.needs.failed, ...home.needs.review].map((one) => one.id);
 
 export function errorMessage(session: HomeSession): string {
@@ -54,7 +54,7 @@ export const repoAndBranch = (session: Pick<HomeSession, "repoName" | "branch">)
   [session.repoName, session.branch].filter(Boolean).join(" · ");
 
 /** Returns the index of the next item for j and k; stops at the ends. */
-export function step(count: number, current: number, by: 1 | -1): number {
+export function nextIndex(count: number, current: number, by: 1 | -1): number {
   if (!count) return -1;
   if (current < 0) return by > 0 ? 0 : count - 1;
   return Math.min(count - 1, Math.max(0, current + by));

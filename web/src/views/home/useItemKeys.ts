@@ -1,8 +1,8 @@
 /** Keys of the home page: j and k move the focus through its items, x marks the focused item as read. */
 import { useRef } from "react";
-import { act, seeSession } from "@/api/actions";
+import { runRequest, seeSession } from "@/api/actions";
 import { useActions } from "@/app/keyboard/shortcuts";
-import { step } from "./summaries";
+import { nextIndex } from "./summaries";
 
 const items = (root: HTMLElement | null): HTMLElement[] =>
   root ? [...root.querySelectorAll<HTMLElement>("[data-item]")] : [];
@@ -12,7 +12,7 @@ export function useItemKeys() {
   const current = (all: HTMLElement[]) => all.findIndex((item) => item.contains(document.activeElement));
   const move = (by: 1 | -1) => {
     const all = items(root.current);
-    const next = all[step(all.length, current(all), by)];
+    const next = all[nextIndex(all.length, current(all), by)];
     next?.focus();
     next?.scrollIntoView({ block: "nearest" });
   };
@@ -23,7 +23,7 @@ export function useItemKeys() {
     if (!sessionId) return;
     // The item will disappear, so the next one gets the focus.
     (all[at + 1] ?? all[at - 1])?.focus();
-    void act(() => seeSession(sessionId));
+    void runRequest(() => seeSession(sessionId));
   };
   useActions([
     { keys: "j", label: "Next item", group: "Home", run: () => move(1) },

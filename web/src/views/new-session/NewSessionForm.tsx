@@ -10,8 +10,8 @@ import { Button } from "@/ui/controls/Button";
 import { Kbd } from "@/ui/controls/Kbd";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { pickAgent } from "@/views/forms/state/agentReadiness";
-import { type Draft, EMPTY, toNewSession, type WorkingDirectory } from "@/views/forms/state/draft";
-import { lastRepo, remember, remembered } from "@/views/forms/state/lastChoices";
+import { type Draft, EMPTY_DRAFT, toNewSession, type WorkingDirectory } from "@/views/forms/state/draft";
+import { lastRepo, rememberChoices, rememberedChoices } from "@/views/forms/state/lastChoices";
 import css from "./NewSession.module.css";
 import { SessionFields } from "./SessionFields";
 
@@ -38,7 +38,7 @@ export function NewSessionForm({
   useTitle("New session");
   const [, navigate] = useLocation();
   const initial = (repoId: string | null, directory?: WorkingDirectory): Partial<Draft> => {
-    const last = remembered(repoId);
+    const last = rememberedChoices(repoId);
     return { ...last, agent: pickAgent(agents, last.agent), ...(directory && { directory }) };
   };
   const requested = worktrees.find((other) => other.id === worktree && !other.removedAt);
@@ -47,7 +47,7 @@ export function NewSessionForm({
     return repos.find((other) => other.id === wished)?.id ?? repos[0]?.id ?? null;
   });
   const [draft, setDraft] = useState<Draft>(() => ({
-    ...EMPTY,
+    ...EMPTY_DRAFT,
     ...getPref<Typed | null>(TYPED, null),
     ...initial(
       repoId,
@@ -61,7 +61,7 @@ export function NewSessionForm({
   const form = useSubmit(
     () => createSession(toNewSession(draft, repoId!)),
     (session) => {
-      remember(repoId!, draft);
+      rememberChoices(repoId!, draft);
       setPref(TYPED, undefined);
       navigate(routes.session(session.id));
     },
@@ -74,9 +74,9 @@ export function NewSessionForm({
     else form.submit();
   };
   const moveTo = (next: string) => {
-    const last = remembered(next);
+    const last = rememberedChoices(next);
     // A mode that the user chose stays; the remembered mode of the other repository does not.
-    const chosen = draft.mode !== (remembered(repoId).mode ?? null);
+    const chosen = draft.mode !== (rememberedChoices(repoId).mode ?? null);
     setRepoId(next);
     set({
       ...initial(next, last.directory ?? { kind: "own" }),
@@ -112,7 +112,7 @@ export function NewSessionForm({
           <span className={css.keys}>
             <Kbd keys="mod+enter" />
           </span>
-          <Button type="submit" look="primary" busy={form.busy}>
+          <Button type="submit" variant="primary" busy={form.busy}>
             {draft.prompt.trim() ? "Start session" : "Create session"}
           </Button>
         </div>

@@ -98,7 +98,7 @@ export function ProposalForm({
           {denying ? (
             <Fragment key="denying">
               <Button onClick={() => setDenying(false)}>Back</Button>
-              <Button type="submit" look="danger" busy={denial.busy}>
+              <Button type="submit" variant="danger" busy={denial.busy}>
                 Deny
               </Button>
             </Fragment>
@@ -106,7 +106,7 @@ export function ProposalForm({
             <Fragment key="answering">
               {changed && (
                 <Button
-                  look="quiet"
+                  variant="quiet"
                   onClick={() => {
                     setDraft(before.draft);
                     setRepoId(before.repoId);
@@ -118,7 +118,7 @@ export function ProposalForm({
               <Button disabled={approving.busy} onClick={() => setDenying(true)}>
                 Deny
               </Button>
-              <Button type="submit" look="primary" busy={approving.busy}>
+              <Button type="submit" variant="primary" busy={approving.busy}>
                 {changed ? "Approve with changes" : "Approve"}
               </Button>
             </Fragment>

@@ -7,7 +7,7 @@ import { approvalQuery, sessionQuery, useApprovals } from "@/api/queries";
 import type { Agent, Approval, Repo, Worktree } from "@/api/types";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { ButtonLink } from "@/ui/controls/Button";
 import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import { Time } from "@/ui/labels/Time";
@@ -64,8 +64,8 @@ export function ProposedSession({
       <p className={css.banner}>
         <Bot aria-hidden />
         <span>
-          <Link href={routes.session(session.id)}>{nameOf(session)}</Link> ({session.agent}){" "}
-          {describeProposal(tool, given, nameOf(target.data ?? session))}.{" "}
+          <Link href={routes.session(session.id)}>{sessionName(session)}</Link> ({session.agent}){" "}
+          {describeProposal(tool, given, sessionName(target.data ?? session))}.{" "}
           <span className={css.about}>
             {approval.reason} <Time at={approval.createdAt} />
           </span>
@@ -108,7 +108,7 @@ function Decided({ approval }: { approval: Approval }) {
       title="Already decided"
       actions={
         <>
-          <ButtonLink href={routes.session(approval.sessionId)} look="primary">
+          <ButtonLink href={routes.session(approval.sessionId)} variant="primary">
             Open session
           </ButtonLink>
           <ButtonLink href={routes.home}>Home</ButtonLink>

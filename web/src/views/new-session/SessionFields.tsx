@@ -11,7 +11,7 @@ import { PromptField } from "@/views/forms/fields/PromptField";
 import { RepoPicker } from "@/views/forms/fields/RepoPicker";
 import { Fold, FormSection } from "@/views/forms/layout/FormParts";
 import parts from "@/views/forms/layout/form.module.css";
-import type { Submitting } from "@/views/forms/layout/useSubmit";
+import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import { type Draft, defaultMode } from "@/views/forms/state/draft";
 import type { ProposalFields } from "./proposal";
 
@@ -28,7 +28,7 @@ export function SessionFields({
 }: {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
-  of: Submitting;
+  of: FormSubmission;
   repos: Repo[];
   repoId: string | null;
   onRepo: (repoId: string) => void;

@@ -1,7 +1,7 @@
 /** A proposal becomes a form, and only changed values go back. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Repo, Session, Worktree } from "@/api/types";
-import { type Context, describeProposal, readProposal, writeProposal } from "./proposal";
+import { describeProposal, type ProposalContext, readProposal, writeProposal } from "./proposal";
 
 const session = {
   id: "s1",
@@ -18,9 +18,9 @@ const worktrees = [
   { id: "tree-0001-aaaa", repoId: "repo-0001-aaaa", path: "/w/shop/.worktrees/login" },
 ] as Worktree[];
 const agents = [{ name: "codex", defaultMode: "auto" }] as Agent[];
-const context: Context = { session, repos, worktrees, agents };
+const context: ProposalContext = { session, repos, worktrees, agents };
 
-const read = (tool: string, given: Record<string, unknown>, more: Partial<Context> = {}) => {
+const read = (tool: string, given: Record<string, unknown>, more: Partial<ProposalContext> = {}) => {
   const found = readProposal(tool, given, { ...context, ...more });
   if (!found) throw new Error(`${tool} is no proposal`);
   return found;

@@ -2,11 +2,11 @@
 import type { Agent, Mode, Repo, Session, Worktree } from "@/api/types";
 import type { DirectoryKind } from "@/views/forms/fields/DirectoryPicker";
 import {
-  CALLBACK,
+  DEFAULT_CALLBACK,
   type Draft,
   defaultMode,
-  EMPTY,
-  lines,
+  EMPTY_DRAFT,
+  nonEmptyLines,
   type WorkingDirectory,
 } from "@/views/forms/state/draft";
 
@@ -35,7 +35,7 @@ export interface Proposal {
 }
 
 /** The records that a proposal refers to. `session` proposes, `target` is the session that it would prompt. */
-export interface Context {
+export interface ProposalContext {
   session: Session;
   target?: Session;
   repos: readonly Repo[];
@@ -77,12 +77,12 @@ export function describeProposal(tool: string, given: Arguments, target: string)
   return how[text(given.mode)] ?? `wants to prompt “${target}”`;
 }
 
-export function readProposal(tool: string, given: Arguments, context: Context): Proposal | null {
+export function readProposal(tool: string, given: Arguments, context: ProposalContext): Proposal | null {
   const read = READERS[tool];
   return read ? { tool, arguments: given, ...read(given, context) } : null;
 }
 
-type Read = (given: Arguments, context: Context) => Pick<Proposal, "draft" | "repoId" | "fields">;
+type Read = (given: Arguments, context: ProposalContext) => Pick<Proposal, "draft" | "repoId" | "fields">;
 
 const READERS: Record<string, Read> = {
   agor_sessions_create(given, { session, repos, worktrees, agents }) {
@@ -101,7 +101,7 @@ const READERS: Record<string, Read> = {
         directories: ["own", "worktree"],
       },
       draft: {
-        ...EMPTY,
+        ...EMPTY_DRAFT,
         prompt: text(given.initialPrompt),
         title: text(given.title),
         agent,
@@ -109,7 +109,7 @@ const READERS: Record<string, Read> = {
         directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" },
         mcpServerIds: list(given.mcpServerIds),
         contextFiles: list(given.contextFiles).join("\n"),
-        callback: { ...CALLBACK, enabled: flag(given.enableCallback, false) },
+        callback: { ...DEFAULT_CALLBACK, enabled: flag(given.enableCallback, false) },
       },
     };
   },
@@ -121,7 +121,7 @@ const READERS: Record<string, Read> = {
       repoId: session.repoId,
       fields: { ...FIELDS, model: true, mcp: true, callback: "all", directories: ["same", "worktree"] },
       draft: {
-        ...EMPTY,
+        ...EMPTY_DRAFT,
         prompt: text(given.prompt),
         title: text(given.title),
         agent: text(given.agenticTool) || session.agent,
@@ -152,13 +152,13 @@ const READERS: Record<string, Read> = {
         callback: how === "subsession" ? "switch" : "none",
       },
       draft: {
-        ...EMPTY,
+        ...EMPTY_DRAFT,
         prompt: text(given.prompt),
         title: text(given.title),
         agent: text(given.agenticTool) || target.agent,
         mode: (given.permissionMode as Mode | undefined) ?? target.permissionMode,
         directory: { kind: "same" },
-        callback: { ...CALLBACK, enabled: flag(given.callback, true) },
+        callback: { ...DEFAULT_CALLBACK, enabled: flag(given.callback, true) },
       },
     };
   },
@@ -184,7 +184,7 @@ const READERS: Record<string, Read> = {
       repoId: worktree?.repoId ?? repo?.id ?? null,
       fields: { ...FIELDS, repo: true, directories: ["own", "worktree", "new"] },
       draft: {
-        ...EMPTY,
+        ...EMPTY_DRAFT,
         prompt: text(given.initialMessage),
         title: text(given.name),
         agent: text(given.agent) || session.agent,
@@ -200,7 +200,7 @@ export function writeProposal(
   before: Proposal,
   draft: Draft,
   repoId: string | null,
-  context: Pick<Context, "repos" | "worktrees">,
+  context: Pick<ProposalContext, "repos" | "worktrees">,
 ): Arguments | null {
   const after: Arguments = { ...before.arguments };
   let changed = false;
@@ -212,7 +212,8 @@ export function writeProposal(
   const differs = (name: keyof Draft) => JSON.stringify(draft[name]) !== JSON.stringify(before.draft[name]);
   const names = ARGUMENTS[before.tool] ?? {};
   for (const [field, name] of Object.entries(names) as [keyof Draft, string][])
-    if (differs(field)) put(name, field === "contextFiles" ? lines(draft.contextFiles) : draft[field]);
+    if (differs(field))
+      put(name, field === "contextFiles" ? nonEmptyLines(draft.contextFiles) : draft[field]);
   if (before.tool === "agor_sessions_spawn" && (differs("model") || differs("effort"))) {
     const tuned = { model: draft.model.trim() || undefined, effort: draft.effort.trim() || undefined };
     put("modelConfig", tuned.model || tuned.effort ? tuned : undefined);
@@ -257,7 +258,7 @@ function directoryOf(
   tool: string,
   directory: WorkingDirectory,
   repoId: string | null,
-  { repos, worktrees }: Pick<Context, "repos" | "worktrees">,
+  { repos, worktrees }: Pick<ProposalContext, "repos" | "worktrees">,
   put: Put,
 ): void {
   const worktreeId = directory.kind === "worktree" ? directory.worktreeId : undefined;

@@ -9,8 +9,8 @@ import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
 import css from "./KeepDialog.module.css";
 
-export type Kept = Awaited<ReturnType<typeof keepRacer>>;
-type How = Kept["how"];
+export type KeepResult = Awaited<ReturnType<typeof keepRacer>>;
+type How = KeepResult["how"];
 
 const WAYS: { how: How; name: string; words: (race: Race) => string }[] = [
   {
@@ -41,7 +41,7 @@ export function KeepDialog({
   race: Race;
   one: RacerStatus;
   onClose: () => void;
-  onKept: (kept: Kept) => void;
+  onKept: (kept: KeepResult) => void;
 }) {
   const [how, setHow] = useState<How>("merge");
   const [force, setForce] = useState(false);
@@ -77,7 +77,7 @@ export function KeepDialog({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={busy}>
+          <Button type="submit" variant="primary" busy={busy}>
             Keep this one
           </Button>
         </>

@@ -13,7 +13,7 @@ import { ButtonLink } from "@/ui/controls/Button";
 import { QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { Time } from "@/ui/labels/Time";
 import { SideBySideDiff } from "@/views/compare/SideBySideDiff";
-import { KeepDialog, type Kept } from "./KeepDialog";
+import { KeepDialog, type KeepResult } from "./KeepDialog";
 import css from "./Race.module.css";
 import { RacerCard } from "./RacerCard";
 
@@ -38,7 +38,7 @@ function RaceView({ race }: { race: RaceRecord }) {
       .map((one) => one.sessionId),
   );
   const [keeping, setKeeping] = useState<RacerStatus | null>(null);
-  const [kept, setKept] = useState<Kept | null>(null);
+  const [kept, setKept] = useState<KeepResult | null>(null);
   const name = firstLine(race.prompt, 90) || "Race";
   useTitle(`${name} · Race`);
   useActions(
@@ -133,7 +133,7 @@ function Changes({ race, shown }: { race: RaceRecord; shown: string[] }) {
   );
 }
 
-function Outcome({ kept }: { kept: Kept }) {
+function Outcome({ kept }: { kept: KeepResult }) {
   const into = kept.into ? ` into ${kept.into}` : "";
   const words = {
     merge: kept.merged === "none" ? "Nothing to merge." : `Merged${into}.`,

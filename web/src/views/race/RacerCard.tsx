@@ -88,7 +88,7 @@ export function RacerCard({ race, one, shown, onShow, onKeep }: RacerCardProps) 
         {(!decided || one.kept) && (
           <Button
             size="small"
-            look={decided ? "plain" : "primary"}
+            variant={decided ? "plain" : "primary"}
             icon={<Trophy />}
             disabled={busy}
             onClick={onKeep}

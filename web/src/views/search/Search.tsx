@@ -12,19 +12,19 @@ import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Search.module.css";
 import { SearchFilters } from "./SearchFilters";
 import { SearchResult } from "./SearchResult";
-import { query, read, type SearchParams, write } from "./searchParams";
+import { readSearchParams, type SearchParams, searchRequest, toUrlParams } from "./searchParams";
 
 /** Long enough that a word is not searched letter by letter. */
 const PAUSE = 250;
 
 export default function Search() {
   const [params, setParams] = useSearchParams();
-  const search = read(params);
+  const search = readSearchParams(params);
   const [words, setWords] = useState(search.q);
   useTitle(search.q ? `“${search.q}” · Search` : "Search");
   // The address can change from outside: by the palette, or by going back.
   useEffect(() => setWords(search.q), [search.q]);
-  const update = (next: SearchParams) => setParams(write(next), { replace: true });
+  const update = (next: SearchParams) => setParams(toUrlParams(next), { replace: true });
   // biome-ignore lint/correctness/useExhaustiveDependencies: only typing starts the timer
   useEffect(() => {
     if (words.trim() === search.q) return;
@@ -66,7 +66,7 @@ export default function Search() {
 }
 
 function Results({ search }: { search: SearchParams }) {
-  const results = useInfiniteQuery(searchQuery(query(search)));
+  const results = useInfiniteQuery(searchQuery(searchRequest(search)));
   if (results.error && !results.data)
     return <Problem error={results.error} retry={() => void results.refetch()} />;
   if (!results.data) return <Skeleton lines={5} block />;

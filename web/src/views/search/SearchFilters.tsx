@@ -3,7 +3,7 @@ import { useAgents, useRepos } from "@/api/queries";
 import { Button } from "@/ui/controls/Button";
 import { Select } from "@/ui/controls/Field";
 import css from "./Search.module.css";
-import { AGES, FILTERS, type Filter, type SearchParams } from "./searchParams";
+import { AGE_LIMITS, FILTERS, type FilterName, type SearchParams } from "./searchParams";
 
 const TYPES: Record<string, string> = {
   text: "Prompts and answers",
@@ -25,7 +25,7 @@ export function SearchFilters({
 }) {
   const { data: repos = [] } = useRepos();
   const { data: agents = [] } = useAgents();
-  const choice = (name: Filter, label: string, any: string, options: [string, string][]) => (
+  const choice = (name: FilterName, label: string, any: string, options: [string, string][]) => (
     <Select
       aria-label={label}
       value={params[name] ?? ""}
@@ -59,14 +59,14 @@ export function SearchFilters({
         "since",
         "Age",
         "Any time",
-        Object.entries(AGES).map(([name, age]) => [name, age.name]),
+        Object.entries(AGE_LIMITS).map(([name, age]) => [name, age.name]),
       )}
       {choice("archived", "Archive", "Include archived", [
         ["no", "Exclude archived"],
         ["yes", "Only archived"],
       ])}
       {FILTERS.some((name) => params[name]) && (
-        <Button look="quiet" onClick={() => onChange({ q: params.q })}>
+        <Button variant="quiet" onClick={() => onChange({ q: params.q })}>
           Clear filters
         </Button>
       )}

@@ -6,7 +6,7 @@ import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import css from "./Search.module.css";
-import { marked } from "./searchParams";
+import { splitAtMarks } from "./searchParams";
 
 const KINDS: Record<string, string> = {
   thought: "Thought",
@@ -31,7 +31,7 @@ export function SearchResult({ hit }: { hit: SearchHit }) {
         </span>
       </span>
       <span className={css.snippet}>
-        {marked(hit.snippet, hit.marks).map((part, at) =>
+        {splitAtMarks(hit.snippet, hit.marks).map((part, at) =>
           // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a snippet never change their order
           part.hit ? <mark key={at}>{part.text}</mark> : <span key={at}>{part.text}</span>,
         )}

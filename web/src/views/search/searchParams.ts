@@ -1,14 +1,14 @@
 /** The words and filters of a search, stored in the address so that it can be linked to. */
 
 export const FILTERS = ["repoId", "agent", "type", "archived", "since", "sessionId"] as const;
-export type Filter = (typeof FILTERS)[number];
+export type FilterName = (typeof FILTERS)[number];
 
-export interface SearchParams extends Partial<Record<Filter, string>> {
+export interface SearchParams extends Partial<Record<FilterName, string>> {
   q: string;
 }
 
 /** Reads a search from the address. */
-export function read(address: URLSearchParams): SearchParams {
+export function readSearchParams(address: URLSearchParams): SearchParams {
   const params: SearchParams = { q: address.get("q") ?? "" };
   for (const name of FILTERS) {
     const value = address.get(name);
@@ -18,7 +18,7 @@ export function read(address: URLSearchParams): SearchParams {
 }
 
 /** Writes a search to the address. */
-export function write(params: SearchParams): URLSearchParams {
+export function toUrlParams(params: SearchParams): URLSearchParams {
   const address = new URLSearchParams();
   for (const name of ["q", ...FILTERS] as const) {
     const value = params[name]?.trim();
@@ -28,7 +28,7 @@ export function write(params: SearchParams): URLSearchParams {
 }
 
 const DAY = 86_400_000;
-export const AGES: Record<string, { name: string; days: number }> = {
+export const AGE_LIMITS: Record<string, { name: string; days: number }> = {
   day: { name: "Past day", days: 1 },
   week: { name: "Past week", days: 7 },
   month: { name: "Past month", days: 31 },
@@ -36,9 +36,9 @@ export const AGES: Record<string, { name: string; days: number }> = {
 };
 
 /** Converts a search to a query of the server. Ages are rounded to days, so that the same query is cached for a day. */
-export function query(params: SearchParams, now = Date.now()) {
+export function searchRequest(params: SearchParams, now = Date.now()) {
   const { q, since, archived, ...rest } = params;
-  const age = since ? AGES[since] : undefined;
+  const age = since ? AGE_LIMITS[since] : undefined;
   return {
     q,
     ...rest,
@@ -48,7 +48,7 @@ export function query(params: SearchParams, now = Date.now()) {
 }
 
 /** Splits a snippet into matching and other parts. Ranges count code points. */
-export function marked(
+export function splitAtMarks(
   snippet: string,
   marks: readonly (readonly number[])[],
 ): { text: string; hit: boolean }[] {

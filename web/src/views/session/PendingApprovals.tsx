@@ -5,7 +5,7 @@ import type { Approval, Session } from "@/api/types";
 import type { LiveEvent } from "@/live/eventStream";
 import { useEvents } from "@/live/hooks";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
-import { labelsOf } from "@/views/approvals/approvalDetails";
+import { approvalLabels } from "@/views/approvals/approvalDetails";
 import css from "./Session.module.css";
 
 const DECIDED_STAYS = 5000;
@@ -44,7 +44,7 @@ export function PendingApprovals({ session, approvals }: { session: Session; app
     <>
       {/* Always rendered: screen readers do not announce a live region that appears together with its text. */}
       <p className="visually-hidden" role="status">
-        {newest ? `${labelsOf(newest).title}: ${newest.title}` : ""}
+        {newest ? `${approvalLabels(newest).title}: ${newest.title}` : ""}
       </p>
       {shown.length > 0 && (
         <section className={css.approvals} aria-label="Pending approvals">

@@ -9,7 +9,7 @@ import { useActions } from "@/app/keyboard/shortcuts";
 import { useTitle } from "@/app/title";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import { Composer, type ComposerHandle } from "./composer/Composer";
@@ -60,7 +60,7 @@ function LoadedSession({
   onDeleting: (open: boolean) => void;
 }) {
   const { id } = session;
-  useTitle(nameOf(session));
+  useTitle(sessionName(session));
   const [search] = useSearchParams();
   const focusMessage = search.get("message");
   const transcript = useTranscript(id, focusMessage ?? undefined);

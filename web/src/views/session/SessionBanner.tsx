@@ -1,7 +1,7 @@
 /** Explains, above the composer, why a session is not active: archived, ended, failed or interrupted. */
 import { Archive, CircleCheck, CircleSlash, CircleX, PlugZap } from "lucide-react";
 import type { ReactNode } from "react";
-import { act, archiveSession, resumeSession } from "@/api/actions";
+import { archiveSession, resumeSession, runRequest } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import css from "./Session.module.css";
@@ -34,7 +34,7 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
       text: "This session is archived. Sending a prompt restores it.",
       action: {
         label: "Unarchive",
-        run: () => void act(() => archiveSession(session.id, { archived: false })),
+        run: () => void runRequest(() => archiveSession(session.id, { archived: false })),
       },
     };
   if (session.status === "error")
@@ -58,7 +58,7 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
       tone: "waiting",
       icon: <PlugZap aria-hidden />,
       text: "The agent died during this turn. Resume to restart it and continue.",
-      action: { label: "Resume", run: () => void act(() => resumeSession(session.id)) },
+      action: { label: "Resume", run: () => void runRequest(() => resumeSession(session.id)) },
     };
   return null;
 }

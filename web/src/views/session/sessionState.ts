@@ -1,7 +1,7 @@
 /** Derives a session's state for the page from its record, tasks and approvals: what runs, what is queued, and what sending
  * a prompt would do now. */
 import type { Approval, Session, Task } from "@/api/types";
-import { isOver } from "@/lib/words";
+import { hasEnded } from "@/lib/words";
 
 export interface SessionState {
   /** The task whose turn is under way or held. */
@@ -24,7 +24,7 @@ export function sessionState(
   tasks: readonly Task[],
   approvals: readonly Approval[],
 ): SessionState {
-  const currentTask = tasks.find((task) => !isOver(task.status) && task.status !== "queued") ?? null;
+  const currentTask = tasks.find((task) => !hasEnded(task.status) && task.status !== "queued") ?? null;
   const queue = tasks.filter((task) => task.status === "queued").sort((a, b) => a.position - b.position);
   const hasApproval = approvals.some((approval) => approval.taskId === currentTask?.id);
   const isHeld = isHeldTask(currentTask);

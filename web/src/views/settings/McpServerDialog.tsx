@@ -35,7 +35,7 @@ export function McpServerDialog({ server, onClose }: { server: McpServer | null;
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" busy={busy}>
+          <Button variant="primary" type="submit" busy={busy}>
             {server ? "Save" : "Add"}
           </Button>
         </>

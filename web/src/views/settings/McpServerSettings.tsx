@@ -1,7 +1,7 @@
 /** Settings of MCP servers, which sessions can use. */
 import { Plug, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { act, patchMcpServer, removeMcpServer } from "@/api/actions";
+import { patchMcpServer, removeMcpServer, runRequest } from "@/api/actions";
 import { useMcpServers } from "@/api/queries";
 import type { McpServer } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
@@ -15,7 +15,7 @@ export function McpServerSettings() {
   return (
     <>
       <div className={css.actions}>
-        <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
+        <Button variant="primary" icon={<Plus />} onClick={() => setShown("new")}>
           Add server
         </Button>
       </div>
@@ -31,7 +31,9 @@ export function McpServerSettings() {
                     {!server.enabled && <Badge tone="waiting">Disabled</Badge>}
                     <Button
                       size="small"
-                      onClick={() => void act(() => patchMcpServer(server.id, { enabled: !server.enabled }))}
+                      onClick={() =>
+                        void runRequest(() => patchMcpServer(server.id, { enabled: !server.enabled }))
+                      }
                     >
                       {server.enabled ? "Disable" : "Enable"}
                     </Button>
@@ -41,7 +43,7 @@ export function McpServerSettings() {
                     <IconButton
                       label={`Remove ${server.name}`}
                       size="small"
-                      onClick={() => void act(() => removeMcpServer(server.id))}
+                      onClick={() => void runRequest(() => removeMcpServer(server.id))}
                     >
                       <Trash2 />
                     </IconButton>

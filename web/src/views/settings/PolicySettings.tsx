@@ -1,7 +1,7 @@
 /** Settings of the policy: rules in the order they are tried, and always-allowed actions. */
 import { ArrowDown, ArrowUp, Plus, ShieldCheck, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { act, patchRule, removeChoice, removeRule } from "@/api/actions";
+import { patchRule, removeChoice, removeRule, runRequest } from "@/api/actions";
 import { useChoices, useRules } from "@/api/queries";
 import type { Rule } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
@@ -31,7 +31,7 @@ export function PolicySettings() {
   return (
     <>
       <div className={css.actions}>
-        <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
+        <Button variant="primary" icon={<Plus />} onClick={() => setShown("new")}>
           Add rule
         </Button>
       </div>
@@ -48,7 +48,7 @@ export function PolicySettings() {
                       label="Move up"
                       size="small"
                       disabled={at === 0}
-                      onClick={() => void act(() => patchRule(rule.id, { position: at }))}
+                      onClick={() => void runRequest(() => patchRule(rule.id, { position: at }))}
                     >
                       <ArrowUp />
                     </IconButton>
@@ -56,7 +56,7 @@ export function PolicySettings() {
                       label="Move down"
                       size="small"
                       disabled={at === rules.length - 1}
-                      onClick={() => void act(() => patchRule(rule.id, { position: at + 2 }))}
+                      onClick={() => void runRequest(() => patchRule(rule.id, { position: at + 2 }))}
                     >
                       <ArrowDown />
                     </IconButton>
@@ -66,7 +66,7 @@ export function PolicySettings() {
                     <IconButton
                       label="Remove rule"
                       size="small"
-                      onClick={() => void act(() => removeRule(rule.id))}
+                      onClick={() => void runRequest(() => removeRule(rule.id))}
                     >
                       <Trash2 />
                     </IconButton>
@@ -92,7 +92,7 @@ export function PolicySettings() {
                   <div className={css.row}>
                     <span className={`${css.grow} ${css.name}`}>{choice.title}</span>
                     <Badge>{SCOPES[choice.scope]}</Badge>
-                    <Button size="small" onClick={() => void act(() => removeChoice(choice.id))}>
+                    <Button size="small" onClick={() => void runRequest(() => removeChoice(choice.id))}>
                       Remove
                     </Button>
                   </div>

@@ -1,7 +1,7 @@
 /** Settings of repositories: add, rename, configure new worktrees, remove. */
 import { FolderGit2, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { act, addRepo, patchRepo, removeRepo } from "@/api/actions";
+import { addRepo, patchRepo, removeRepo, runRequest } from "@/api/actions";
 import { useRepos } from "@/api/queries";
 import type { Repo } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
@@ -9,7 +9,7 @@ import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input, TextArea } from "@/ui/controls/Field";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
-import { lines } from "@/views/forms/state/draft";
+import { nonEmptyLines } from "@/views/forms/state/draft";
 import css from "./Settings.module.css";
 import { useSave } from "./useSave";
 
@@ -18,7 +18,7 @@ export function RepoSettings() {
   return (
     <>
       <div className={css.actions}>
-        <Button look="primary" icon={<Plus />} onClick={() => setShown("new")}>
+        <Button variant="primary" icon={<Plus />} onClick={() => setShown("new")}>
           Add repository
         </Button>
       </div>
@@ -37,7 +37,7 @@ export function RepoSettings() {
                     <IconButton
                       label={`Remove ${repo.name}`}
                       size="small"
-                      onClick={() => void act(() => removeRepo(repo.id))}
+                      onClick={() => void runRequest(() => removeRepo(repo.id))}
                     >
                       <Trash2 />
                     </IconButton>
@@ -64,7 +64,8 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
   const [setup, setSetup] = useState(repo?.setup.join("\n") ?? "");
   const [copied, setCopied] = useState(repo?.copyIgnored.join("\n") ?? "");
   const { busy, error, save } = useSave(async () => {
-    if (repo) await patchRepo(repo.id, { name, setup: lines(setup), copyIgnored: lines(copied) });
+    if (repo)
+      await patchRepo(repo.id, { name, setup: nonEmptyLines(setup), copyIgnored: nonEmptyLines(copied) });
     else await addRepo({ path: path.trim(), name: name.trim() || null });
   }, onClose);
   return (
@@ -76,7 +77,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" busy={busy}>
+          <Button variant="primary" type="submit" busy={busy}>
             {repo ? "Save" : "Add"}
           </Button>
         </>

@@ -56,7 +56,7 @@ export function RuleDialog({ rule, onClose }: { rule: Rule | null; onClose: () =
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" busy={busy}>
+          <Button variant="primary" type="submit" busy={busy}>
             {rule ? "Save" : "Add"}
           </Button>
         </>

@@ -2,12 +2,12 @@
 import { ArrowUpRight, GitBranchPlus, Send, X } from "lucide-react";
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { act, promptSession } from "@/api/actions";
+import { promptSession, runRequest } from "@/api/actions";
 import { useApprovals, useSession, useTasks } from "@/api/queries";
 import type { Node, Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { money, plural, tokens } from "@/lib/format";
-import { KINDS, nameOf } from "@/lib/words";
+import { KIND_NAMES, sessionName } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
@@ -33,7 +33,7 @@ export function SessionDrawer({ node, onClose, onSpawn }: SessionDrawerProps) {
   return (
     <aside
       className={css.drawer}
-      aria-label={nameOf(node)}
+      aria-label={sessionName(node)}
       onKeyDown={(event) => {
         if (event.key === "Escape" && !event.defaultPrevented) onClose();
       }}
@@ -42,20 +42,20 @@ export function SessionDrawer({ node, onClose, onSpawn }: SessionDrawerProps) {
         <div className={css.line}>
           <StateMark state={node} showLabel />
           <AgentMark agent={node.agent} showName />
-          {node.kind !== "root" && <Badge>{KINDS[node.kind]}</Badge>}
+          {node.kind !== "root" && <Badge>{KIND_NAMES[node.kind]}</Badge>}
           <IconButton label="Close" size="small" onClick={onClose} className={css.close}>
             <X />
           </IconButton>
         </div>
         <h2 ref={heading} tabIndex={-1} className={css.title}>
-          {nameOf(node)}
+          {sessionName(node)}
         </h2>
         <p className={css.facts}>
           {plural(node.turns, "turn")} · {tokens(node.tokens)} tokens · {money(node.cost)}
           {node.queued > 0 && ` · ${node.queued} queued`}
         </p>
         <div className={css.line}>
-          <ButtonLink href={routes.session(node.id)} size="small" look="primary" icon={<ArrowUpRight />}>
+          <ButtonLink href={routes.session(node.id)} size="small" variant="primary" icon={<ArrowUpRight />}>
             Open
           </ButtonLink>
           <Button size="small" icon={<GitBranchPlus />} onClick={onSpawn}>
@@ -101,19 +101,19 @@ function PromptLine({ session }: { session: Session }) {
     event.preventDefault();
     if (!text.trim()) return;
     setBusy(true);
-    if (await act(() => promptSession(session.id, { text }))) setText("");
+    if (await runRequest(() => promptSession(session.id, { text }))) setText("");
     setBusy(false);
   };
   const isBusy = session.activity === "running" || session.activity === "waiting_permission";
   return (
     <form className={css.prompt} onSubmit={send}>
       <Input
-        aria-label={`Prompt for ${nameOf(session)}`}
+        aria-label={`Prompt for ${sessionName(session)}`}
         placeholder={isBusy ? "Add to the queue…" : "Enter a prompt…"}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      <Button type="submit" look="primary" icon={<Send />} busy={busy} disabled={!text.trim()}>
+      <Button type="submit" variant="primary" icon={<Send />} busy={busy} disabled={!text.trim()}>
         {isBusy ? "Queue" : "Send"}
       </Button>
     </form>

@@ -31,10 +31,10 @@ export const KindMark = ({ kind }: { kind: Kind }) =>
     </Mark>
   );
 
-export type Marked = Pick<Node, "unread" | "queued" | "held" | "promptedByAgent" | "worktreeId">;
+export type MarkedSession = Pick<Node, "unread" | "queued" | "held" | "promptedByAgent" | "worktreeId">;
 
 /** The icons after a title; `worktree` also shows whether it has its own worktree. */
-export function SessionMarks({ of, worktree = true }: { of: Marked; worktree?: boolean }) {
+export function SessionMarks({ of, worktree = true }: { of: MarkedSession; worktree?: boolean }) {
   return (
     <span className={css.marks}>
       {of.promptedByAgent && (

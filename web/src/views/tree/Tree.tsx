@@ -2,7 +2,7 @@
 import { Archive, Columns2, EllipsisVertical, Flag, GitBranchPlus, OctagonX } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { act, archiveSession, stopSession } from "@/api/actions";
+import { archiveSession, runRequest, stopSession } from "@/api/actions";
 import { useRaces, useSession, useTree } from "@/api/queries";
 import type { Tree as TreeRecord } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
@@ -11,7 +11,7 @@ import { useTitle } from "@/app/title";
 import { plural } from "@/lib/format";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/controls/Menu";
@@ -49,7 +49,7 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
   const numbers = useTaskNumbers(nodes);
   const races = useRaces(tree.rootSessionId).data ?? [];
   const root = tree.sessions.find((one) => one.id === tree.rootSessionId) ?? tree.sessions[0]!;
-  useTitle(`${nameOf(root)} · Tree`);
+  useTitle(`${sessionName(root)} · Tree`);
   const open = tree.sessions.find((one) => one.id === search.get("show")) ?? null;
   const show = (id: string | null) => setSearch(id ? { show: id } : {}, { replace: true });
 
@@ -64,7 +64,7 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
     show(null);
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-session="${id}"]`)?.focus());
   };
-  const stopAll = () => act(() => stopSession(tree.rootSessionId, { cascade: true }));
+  const stopAll = () => runRequest(() => stopSession(tree.rootSessionId, { cascade: true }));
   const compare = () => setPicked(picked ? null : open ? [open.id] : []);
   const spawn = () => setSpawnFrom(open?.id ?? root.id);
   const busy = tree.running + tree.asking + tree.queued > 0;
@@ -92,7 +92,7 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
         <div className={css.names}>
           <h1 className={css.title}>
             <span className="visually-hidden">Tree: </span>
-            {nameOf(root)}
+            {sessionName(root)}
           </h1>
           <TreeTotals tree={tree} />
         </div>
@@ -175,7 +175,9 @@ function ArchiveAll({ tree, open, onClose }: { tree: TreeRecord; open: boolean; 
   const [busy, setBusy] = useState(false);
   const archive = async () => {
     setBusy(true);
-    const done = await act(() => archiveSession(tree.rootSessionId, { archived: true, cascade: true }));
+    const done = await runRequest(() =>
+      archiveSession(tree.rootSessionId, { archived: true, cascade: true }),
+    );
     setBusy(false);
     if (done) onClose();
   };
@@ -188,7 +190,7 @@ function ArchiveAll({ tree, open, onClose }: { tree: TreeRecord; open: boolean; 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" busy={busy} onClick={() => void archive()}>
+          <Button variant="primary" busy={busy} onClick={() => void archive()}>
             Archive all
           </Button>
         </>

@@ -7,11 +7,11 @@ import type { Node } from "@/api/types";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { usePref } from "@/lib/prefs";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { QueryResult } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
-import { type Branching, buildTree, splitFolded } from "./lineage";
+import { buildTree, splitFolded, type TreeBranch } from "./lineage";
 import { KindMark, SessionMarks } from "./SessionMarks";
 import css from "./TreeList.module.css";
 
@@ -65,7 +65,7 @@ function Listed({ nodes, current }: { nodes: Node[]; current: string }) {
   );
 }
 
-const Level = ({ branches, current }: { branches: Branching<Node>[]; current: string }) => (
+const Level = ({ branches, current }: { branches: TreeBranch<Node>[]; current: string }) => (
   <ul className={css.level}>
     {branches.map(({ node, children }) => (
       <li key={node.id}>
@@ -85,8 +85,8 @@ const Row = ({ node, current }: { node: Node; current: boolean }) => (
     <StateMark state={node} />
     <AgentMark agent={node.agent} />
     <KindMark kind={node.kind} />
-    <span className={css.title} title={nameOf(node)}>
-      {nameOf(node)}
+    <span className={css.title} title={sessionName(node)}>
+      {sessionName(node)}
     </span>
     <SessionMarks of={node} />
   </Link>

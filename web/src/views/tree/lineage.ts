@@ -2,7 +2,7 @@
 import type { Kind } from "@/api/types";
 
 /** The fields of a session that define its place in a tree. */
-export interface Kin {
+export interface TreeFields {
   id: string;
   kind: Kind;
   parentSessionId: string | null;
@@ -10,22 +10,22 @@ export interface Kin {
   archived: boolean;
 }
 
-export interface Branching<T extends Kin> {
+export interface TreeBranch<T extends TreeFields> {
   node: T;
-  children: Branching<T>[];
+  children: TreeBranch<T>[];
 }
 
 /** Returns the session that another came from: for a fork its source, for all others the parent. */
-export function originOf(one: Kin): string | null {
+export function originOf(one: TreeFields): string | null {
   return one.kind === "fork"
     ? (one.forkedFromSessionId ?? one.parentSessionId)
     : (one.parentSessionId ?? one.forkedFromSessionId);
 }
 
 /** Builds trees; children keep their order, and sessions whose origin is not in the list become roots. */
-export function buildTree<T extends Kin>(nodes: readonly T[]): Branching<T>[] {
-  const known = new Map(nodes.map((node) => [node.id, { node, children: [] as Branching<T>[] }]));
-  const roots: Branching<T>[] = [];
+export function buildTree<T extends TreeFields>(nodes: readonly T[]): TreeBranch<T>[] {
+  const known = new Map(nodes.map((node) => [node.id, { node, children: [] as TreeBranch<T>[] }]));
+  const roots: TreeBranch<T>[] = [];
   for (const one of known.values()) {
     const above = known.get(originOf(one.node) ?? "") ?? known.get(one.node.parentSessionId ?? "");
     if (above && above !== one) above.children.push(one);
@@ -35,9 +35,11 @@ export function buildTree<T extends Kin>(nodes: readonly T[]): Branching<T>[] {
 }
 
 /** Separates side questions and archived sessions, except those that have visible descendants. */
-export function splitFolded<T extends Kin>(roots: Branching<T>[]): { shown: Branching<T>[]; folded: T[] } {
+export function splitFolded<T extends TreeFields>(
+  roots: TreeBranch<T>[],
+): { shown: TreeBranch<T>[]; folded: T[] } {
   const folded: T[] = [];
-  const keep = (one: Branching<T>): Branching<T> | null => {
+  const keep = (one: TreeBranch<T>): TreeBranch<T> | null => {
     const children = one.children.map(keep).filter((child) => child !== null);
     if ((one.node.archived || one.node.kind === "btw") && !children.length) {
       folded.push(one.node);
@@ -53,10 +55,10 @@ export function splitFolded<T extends Kin>(roots: Branching<T>[]): { shown: Bran
 }
 
 /** Walks trees in reading order, with the depth of each session. */
-export function* walk<T extends Kin>(
-  roots: readonly Branching<T>[],
+export function* walk<T extends TreeFields>(
+  roots: readonly TreeBranch<T>[],
   depth = 0,
-): Generator<[T, number, Branching<T>]> {
+): Generator<[T, number, TreeBranch<T>]> {
   for (const one of roots) {
     yield [one.node, depth, one];
     yield* walk(one.children, depth + 1);

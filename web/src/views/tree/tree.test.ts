@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Callback, Node } from "@/api/types";
 import { originEdges, reportEdges } from "./canvas/edges";
-import { NODE, neighbor, place } from "./canvas/layout";
+import { layOutTree, NODE_SIZE, neighbor } from "./canvas/layout";
 import { buildTree, originOf, splitFolded, walk } from "./lineage";
 
 const node = (id: string, more: Partial<Node> = {}): Node =>
@@ -61,17 +61,17 @@ describe("layout", () => {
           node(`n${at}`, { kind: "subsession", parentSessionId: at % 3 ? `n${at - 1}` : "b" }),
         ),
       ];
-      const at = [...place(buildTree(many), flow).values()];
+      const at = [...layOutTree(buildTree(many), flow).values()];
       expect(at).toHaveLength(many.length);
       for (const [n, one] of at.entries())
         for (const other of at.slice(n + 1))
-          expect(Math.abs(one.x - other.x) >= NODE.width || Math.abs(one.y - other.y) >= NODE.height).toBe(
-            true,
-          );
+          expect(
+            Math.abs(one.x - other.x) >= NODE_SIZE.width || Math.abs(one.y - other.y) >= NODE_SIZE.height,
+          ).toBe(true);
     });
 
   it("moves by relation", () => {
-    const places = place(buildTree(TREE), "right");
+    const places = layOutTree(buildTree(TREE), "right");
     const go = (from: string, key: string) => neighbor(TREE, places, from, key, "right");
     expect(go("root", "ArrowRight")).toBe("a");
     expect(go("a", "ArrowDown")).toBe("b");
@@ -79,7 +79,7 @@ describe("layout", () => {
     expect(go("af", "ArrowLeft")).toBe("a");
     expect(go("root", "ArrowLeft")).toBeNull();
     expect(go("root", "x")).toBeNull();
-    const lines = place(buildTree(TREE), "down");
+    const lines = layOutTree(buildTree(TREE), "down");
     expect(neighbor(TREE, lines, "q", "ArrowDown", "down")).toBe("b");
     expect(neighbor(TREE, lines, "q", "ArrowLeft", "down")).toBe("a");
   });
@@ -88,7 +88,7 @@ describe("layout", () => {
 describe("edges", () => {
   it("have a kind, and the turn of a fork if it is known", () => {
     const made = originEdges(TREE, new Map([["t2", 2]]));
-    expect(made.map((one) => [one.id, one.data?.tie, one.label])).toEqual([
+    expect(made.map((one) => [one.id, one.data?.kind, one.label])).toEqual([
       ["root>a", "spawn", undefined],
       ["root>b", "spawn", undefined],
       ["root>f", "fork", "fork after turn 2"],

@@ -1,7 +1,7 @@
 /** Lists the steps of the tour, with the button for the next one. */
 import { CircleCheck, CircleDashed, LoaderCircle } from "lucide-react";
 import { useState } from "react";
-import { act } from "@/api/actions";
+import { runRequest } from "@/api/actions";
 import type { AgentTour, Tree } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { STEPS, type Step } from "./tour";
@@ -21,7 +21,7 @@ export function TourSteps({ rootId, prompts, tree, at }: Props) {
   const run = async (step: Step) => {
     if (!prompts) return;
     setBusy(true);
-    await act(() => step.run(rootId, prompts));
+    await runRequest(() => step.run(rootId, prompts));
     setBusy(false);
   };
   return (
@@ -45,7 +45,7 @@ export function TourSteps({ rootId, prompts, tree, at }: Props) {
               <>
                 <p className={css.soft}>{step.words}</p>
                 {state === "todo" && (
-                  <Button look="primary" busy={busy} disabled={!prompts} onClick={() => void run(step)}>
+                  <Button variant="primary" busy={busy} disabled={!prompts} onClick={() => void run(step)}>
                     {step.button}
                   </Button>
                 )}

@@ -1,7 +1,7 @@
 /** The welcome page: a tour in a scratch repository, and how to connect a real agent. */
 import { GitFork, MessageCircleQuestion, Play, ShieldQuestion, Sprout } from "lucide-react";
 import { useState } from "react";
-import { act, beginTour, removeTour } from "@/api/actions";
+import { beginTour, removeTour, runRequest } from "@/api/actions";
 import { useAgents, useTree } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
@@ -11,7 +11,7 @@ import { Skeleton } from "@/ui/feedback/Placeholders";
 import { AgentCard } from "@/views/settings/AgentSettings";
 import { TourStage } from "./TourStage";
 import { TourSteps } from "./TourSteps";
-import { current, openRoot, STEPS, type TourIds, tourAgent } from "./tour";
+import { createTourSession, currentStep, STEPS, type TourIds, tourAgent } from "./tour";
 import css from "./Welcome.module.css";
 
 export default function Welcome() {
@@ -23,9 +23,9 @@ export default function Welcome() {
   const start = async () => {
     if (!guide) return;
     setBusy(true);
-    await act(async () => {
+    await runRequest(async () => {
       const { repoId } = await beginTour();
-      const { id } = await openRoot(repoId, guide.name);
+      const { id } = await createTourSession(repoId, guide.name);
       await STEPS[0]!.run(id, guide.tour);
       setTour({ repoId, rootId: id });
     });
@@ -64,7 +64,13 @@ export default function Welcome() {
               : "The tour takes two minutes and needs no key: a built-in agent plays it live in a scratch repository."}
           </p>
           <div className={css.row}>
-            <Button look="primary" icon={<Play />} busy={busy} disabled={!guide} onClick={() => void start()}>
+            <Button
+              variant="primary"
+              icon={<Play />}
+              busy={busy}
+              disabled={!guide}
+              onClick={() => void start()}
+            >
               Start tour
             </Button>
             <ButtonLink href={routes.new}>Skip to new session</ButtonLink>
@@ -82,7 +88,7 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
   const [removing, setRemoving] = useState(false);
   const remove = async () => {
     setRemoving(true);
-    if (await act(removeTour)) forget();
+    if (await runRequest(removeTour)) forget();
     setRemoving(false);
   };
   // The tour was removed, here or elsewhere.
@@ -91,14 +97,14 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
       <section className={css.start}>
         <p>The tour was removed.</p>
         <div className={css.row}>
-          <Button look="primary" onClick={forget}>
+          <Button variant="primary" onClick={forget}>
             Start again
           </Button>
         </div>
       </section>
     );
   if (!tree.data) return <Skeleton lines={4} block />;
-  const at = current(tree.data);
+  const at = currentStep(tree.data);
   return (
     <>
       <div className={css.tour}>
@@ -110,11 +116,11 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
           <h2>Tour complete</h2>
           <p>Everything is stored. View it as a tree, or remove it.</p>
           <div className={css.row}>
-            <ButtonLink href={routes.tree(tour.rootId)} look="primary">
+            <ButtonLink href={routes.tree(tour.rootId)} variant="primary">
               View tree
             </ButtonLink>
             <ButtonLink href={routes.new}>New session</ButtonLink>
-            <Button look="danger" busy={removing} onClick={() => void remove()}>
+            <Button variant="danger" busy={removing} onClick={() => void remove()}>
               Remove tour
             </Button>
           </div>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Tree } from "@/api/types";
-import { current, STEPS } from "./tour";
+import { currentStep, STEPS } from "./tour";
 
 const node = (more: Partial<Node>): Node =>
   ({ id: more.kind ?? "root", kind: "root", activity: "idle", queued: 0, turns: 0, ...more }) as Node;
@@ -9,14 +9,14 @@ const stateOf = (at: number, of: Tree) => STEPS[at]!.state(of);
 
 describe("the tour", () => {
   it("starts with the first step", () => {
-    expect(current(tree(node({})))).toBe(0);
+    expect(currentStep(tree(node({})))).toBe(0);
     expect(stateOf(0, tree(node({ activity: "running" })))).toBe("running");
   });
 
   it("counts a pending approval as a running step", () => {
     expect(stateOf(1, tree(node({ turns: 1, activity: "waiting_permission" })))).toBe("running");
     expect(stateOf(1, tree(node({ turns: 1 })))).toBe("todo");
-    expect(current(tree(node({ turns: 2 })))).toBe(2);
+    expect(currentStep(tree(node({ turns: 2 })))).toBe(2);
   });
 
   it("waits for the parent to have read its child's report", () => {
@@ -32,6 +32,6 @@ describe("the tour", () => {
       node({ kind: "subsession", turns: 1 }),
       node({ kind: "btw", turns: 1 }),
     );
-    expect(current(all)).toBe(STEPS.length);
+    expect(currentStep(all)).toBe(STEPS.length);
   });
 });

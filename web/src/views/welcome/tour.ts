@@ -103,12 +103,12 @@ export const tourAgent = (agents: Agent[]) =>
   agents.find((agent): agent is Agent & { tour: AgentTour } => agent.installed && agent.tour !== null);
 
 /** Returns the first step that is not done. */
-export const current = (tree: Tree): number => {
+export const currentStep = (tree: Tree): number => {
   const at = STEPS.findIndex((step) => step.state(tree) !== "done");
   return at < 0 ? STEPS.length : at;
 };
 
-export const openRoot = (repoId: string, agent: string) =>
+export const createTourSession = (repoId: string, agent: string) =>
   createSession({
     repoId,
     agent,

@@ -6,15 +6,15 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { Card } from "@/api/types";
 import { useMedia } from "@/lib/media";
 import { cardName } from "@/views/board/card/Card";
-import { CanvasControls, FIT } from "@/views/canvas/CanvasControls";
+import { CanvasControls, FIT_VIEW_OPTIONS } from "@/views/canvas/CanvasControls";
 import type { Point } from "@/views/tree/canvas/layout";
 import css from "./BoardCanvas.module.css";
 import { CardNode, type CardNodeType } from "./CardNode";
-import { GRID, snap } from "./cardLayout";
+import { GRID_SIZE, snapToGrid } from "./cardLayout";
 import { useCardNodes } from "./useCardNodes";
 
 const NODE_TYPES = { card: CardNode };
-const SNAP: [number, number] = [GRID, GRID];
+const SNAP: [number, number] = [GRID_SIZE, GRID_SIZE];
 const ARROWS: Record<string, [number, number]> = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
@@ -52,12 +52,14 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once, when the first cards appear
   useEffect(() => {
     if (!ready) return;
-    const frame = requestAnimationFrame(() => void fitView({ ...FIT, minZoom: 0.5, duration: 0 }));
+    const frame = requestAnimationFrame(
+      () => void fitView({ ...FIT_VIEW_OPTIONS, minZoom: 0.5, duration: 0 }),
+    );
     return () => cancelAnimationFrame(frame);
   }, [ready, boardId]);
 
   const save = async (node: CardNodeType) => {
-    await onMove(node.data.card, { x: snap(node.position.x), y: snap(node.position.y) });
+    await onMove(node.data.card, { x: snapToGrid(node.position.x), y: snapToGrid(node.position.y) });
     release(node.id);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -67,8 +69,11 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
     if (!node || !way) return;
     event.preventDefault();
     event.stopPropagation();
-    const step = GRID * (event.shiftKey ? FAR : 1);
-    const at = { x: snap(node.position.x) + way[0] * step, y: snap(node.position.y) + way[1] * step };
+    const step = GRID_SIZE * (event.shiftKey ? FAR : 1);
+    const at = {
+      x: snapToGrid(node.position.x) + way[0] * step,
+      y: snapToGrid(node.position.y) + way[1] * step,
+    };
     hold(node.id, at);
     setAnnouncement(`${cardName(node.data.card)} moved to ${at.x}, ${at.y}`);
     clearTimeout(timers.current.get(id));
@@ -103,7 +108,7 @@ function Canvas({ boardId, cards, whole, onMove }: BoardCanvasProps) {
         zoomOnDoubleClick={false}
         aria-label="Board of worktrees"
       >
-        <Background gap={GRID * 2} />
+        <Background gap={GRID_SIZE * 2} />
         <CanvasControls />
         {wide && nodes.length > 20 && <MiniMap pannable zoomable ariaLabel="Map of the board" />}
       </ReactFlow>

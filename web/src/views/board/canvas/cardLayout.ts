@@ -2,38 +2,43 @@
 import type { Card, CardSession } from "@/api/types";
 import type { Point } from "@/views/tree/canvas/layout";
 
-export const GRID = 20;
-export const WIDTH = 340;
+export const GRID_SIZE = 20;
+export const CARD_WIDTH = 340;
 const GAP = 40;
 /** The height of a column before the next one starts; doubled until the board is wider than high. */
 const COLUMN = 640;
 const BROAD = 1.6;
 
-export const HEAD = 72;
-export const NOTES = 40;
-export const ROW = 36;
+export const HEADER_HEIGHT = 72;
+export const NOTES_HEIGHT = 40;
+export const ROW_HEIGHT = 36;
 const EMPTY = 44;
 const REST = 12;
 /** How many sessions a card shows before it folds the rest. */
-export const SHOWN = 8;
+export const MAX_VISIBLE_SESSIONS = 8;
 
 export const cardId = (card: Card): string => card.worktree?.id ?? `repo:${card.repo.id}`;
 
-export const snap = (value: number): number => Math.round(value / GRID) * GRID;
+export const snapToGrid = (value: number): number => Math.round(value / GRID_SIZE) * GRID_SIZE;
 
 /** Returns how many lines a card's sessions take, with the line that counts hidden ones. */
-export function linesOf(sessions: readonly CardSession[], total: number, whole: boolean): number {
+export function sessionLineCount(sessions: readonly CardSession[], total: number, whole: boolean): number {
   if (whole) return sessions.length + (total > sessions.length ? 1 : 0);
-  return Math.min(sessions.length, SHOWN) + (total > Math.min(sessions.length, SHOWN) ? 1 : 0);
+  return (
+    Math.min(sessions.length, MAX_VISIBLE_SESSIONS) +
+    (total > Math.min(sessions.length, MAX_VISIBLE_SESSIONS) ? 1 : 0)
+  );
 }
 
-export function heightOf(card: Card, whole = false): number {
-  const lines = linesOf(card.sessions, card.sessionsTotal, whole);
-  return HEAD + (card.worktree?.notes ? NOTES : 0) + (lines ? lines * ROW : EMPTY) + REST;
+export function cardHeight(card: Card, whole = false): number {
+  const lines = sessionLineCount(card.sessions, card.sessionsTotal, whole);
+  return (
+    HEADER_HEIGHT + (card.worktree?.notes ? NOTES_HEIGHT : 0) + (lines ? lines * ROW_HEIGHT : EMPTY) + REST
+  );
 }
 
 function columnFor(total: number): number {
-  const wanted = Math.sqrt((total * (WIDTH + GAP)) / BROAD);
+  const wanted = Math.sqrt((total * (CARD_WIDTH + GAP)) / BROAD);
   let column = COLUMN;
   while (column < wanted) column *= 2;
   return column;
@@ -43,16 +48,19 @@ interface Box extends Point {
   height: number;
 }
 const meet = (a: Box, b: Box) =>
-  a.x < b.x + WIDTH + GAP &&
-  b.x < a.x + WIDTH + GAP &&
+  a.x < b.x + CARD_WIDTH + GAP &&
+  b.x < a.x + CARD_WIDTH + GAP &&
   a.y < b.y + b.height + GAP &&
   b.y < a.y + a.height + GAP;
 
 /** Returns the position of every card by its id. */
-export function arrange(cards: readonly Card[], whole: ReadonlySet<string> = new Set()): Map<string, Point> {
+export function layOutCards(
+  cards: readonly Card[],
+  whole: ReadonlySet<string> = new Set(),
+): Map<string, Point> {
   const positions = new Map<string, Point>();
   const taken: Box[] = [];
-  const height = (card: Card) => heightOf(card, whole.has(cardId(card)));
+  const height = (card: Card) => cardHeight(card, whole.has(cardId(card)));
   for (const card of cards)
     if (card.x !== null && card.y !== null) {
       positions.set(cardId(card), { x: card.x, y: card.y });
@@ -66,21 +74,21 @@ export function arrange(cards: readonly Card[], whole: ReadonlySet<string> = new
   let [x, y] = [0, 0];
   for (const group of loose.values()) {
     const needed = group.reduce((sum, card) => sum + height(card) + GAP, 0);
-    if (y > 0 && y + needed > column) [x, y] = [x + WIDTH + GAP, 0];
+    if (y > 0 && y + needed > column) [x, y] = [x + CARD_WIDTH + GAP, 0];
     for (const card of group) {
       const box = { x, y, height: height(card) };
-      if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + WIDTH + GAP, 0];
+      if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + CARD_WIDTH + GAP, 0];
       for (
         let other = taken.find((one) => meet(box, one));
         other;
         other = taken.find((one) => meet(box, one))
       ) {
-        box.y = snap(other.y + other.height + GAP + GRID / 2);
-        if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + WIDTH + GAP, 0];
+        box.y = snapToGrid(other.y + other.height + GAP + GRID_SIZE / 2);
+        if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + CARD_WIDTH + GAP, 0];
       }
       taken.push(box);
       positions.set(cardId(card), { x: box.x, y: box.y });
-      [x, y] = [box.x, snap(box.y + box.height + GAP)];
+      [x, y] = [box.x, snapToGrid(box.y + box.height + GAP)];
     }
   }
   return positions;

@@ -5,15 +5,15 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Card } from "@/api/types";
 import type { Point } from "@/views/tree/canvas/layout";
 import type { CardNodeType } from "./CardNode";
-import { arrange, cardId, heightOf, WIDTH } from "./cardLayout";
+import { CARD_WIDTH, cardHeight, cardId, layOutCards } from "./cardLayout";
 
 export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
   // Positions depend on which cards there are, their sizes and saved positions, not on the state of sessions.
   const shape = cards
-    .map((one) => `${cardId(one)} ${one.x} ${one.y} ${heightOf(one, whole.has(cardId(one)))}`)
+    .map((one) => `${cardId(one)} ${one.x} ${one.y} ${cardHeight(one, whole.has(cardId(one)))}`)
     .join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: as said above
-  const places = useMemo(() => arrange(cards, whole), [shape]);
+  const places = useMemo(() => layOutCards(cards, whole), [shape]);
   const held = useRef(new Map<string, Point>());
   const [nodes, setNodes] = useState<CardNodeType[]>([]);
 
@@ -22,7 +22,7 @@ export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
       const old = new Map(known.map((one) => [one.id, one]));
       return cards.map((card): CardNodeType => {
         const id = cardId(card);
-        const height = heightOf(card, whole.has(id));
+        const height = cardHeight(card, whole.has(id));
         const position = held.current.get(id) ?? places.get(id)!;
         const one = old.get(id);
         const same = one && one.data.card === card && one.data.whole === whole.has(id);
@@ -35,9 +35,9 @@ export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
           dragHandle: ".board-drag",
           position,
           data: same ? one.data : { card, whole: whole.has(id) },
-          width: WIDTH,
+          width: CARD_WIDTH,
           height,
-          measured: { width: WIDTH, height },
+          measured: { width: CARD_WIDTH, height },
         };
       });
     });

@@ -16,7 +16,7 @@ import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import { Badge } from "@/ui/labels/Badge";
-import { linesOf, SHOWN } from "@/views/board/canvas/cardLayout";
+import { MAX_VISIBLE_SESSIONS, sessionLineCount } from "@/views/board/canvas/cardLayout";
 import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 
@@ -133,9 +133,9 @@ function CardMenu({ card }: { card: Card }) {
 
 export function CardBody({ card, whole }: { card: Card; whole: boolean }) {
   const { unfold } = useContext(CardContext);
-  const most = whole ? card.sessions.length : SHOWN;
+  const most = whole ? card.sessions.length : MAX_VISIBLE_SESSIONS;
   const hidden = card.sessionsTotal - Math.min(card.sessions.length, most);
-  const foldable = !whole && card.sessions.length > SHOWN;
+  const foldable = !whole && card.sessions.length > MAX_VISIBLE_SESSIONS;
   return (
     <>
       {card.worktree?.notes && (
@@ -148,7 +148,7 @@ export function CardBody({ card, whole }: { card: Card; whole: boolean }) {
       ) : (
         <p className={css.none}>No sessions</p>
       )}
-      {linesOf(card.sessions, card.sessionsTotal, whole) > Math.min(card.sessions.length, most) &&
+      {sessionLineCount(card.sessions, card.sessionsTotal, whole) > Math.min(card.sessions.length, most) &&
         (foldable ? (
           <button type="button" className={`${css.rest} nodrag nopan`} onClick={() => unfold(card)}>
             Show {plural(hidden, "more session")}

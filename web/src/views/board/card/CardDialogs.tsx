@@ -1,7 +1,7 @@
 /** The dialogs of a card: changes, notes, removal of its worktree. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { act, patchWorktree, removeWorktree } from "@/api/actions";
+import { patchWorktree, removeWorktree, runRequest } from "@/api/actions";
 import { lossesQuery, worktreeDiffQuery } from "@/api/queries";
 import type { Card, Losses, Worktree } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
@@ -58,7 +58,7 @@ function NotesDialog({ name, worktree, onClose }: DialogProps) {
   const [busy, setBusy] = useState(false);
   const save = async () => {
     setBusy(true);
-    const done = await act(() => patchWorktree(worktree.id, { notes }));
+    const done = await runRequest(() => patchWorktree(worktree.id, { notes }));
     setBusy(false);
     if (done) onClose();
   };
@@ -71,7 +71,7 @@ function NotesDialog({ name, worktree, onClose }: DialogProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={busy}>
+          <Button type="submit" variant="primary" busy={busy}>
             Save
           </Button>
         </>
@@ -93,7 +93,7 @@ function RemoveDialog({ name, worktree, onClose }: DialogProps) {
   const stays = losses.data === undefined || (!losses.data.removable && (!lost || isUsed(losses.data)));
   const remove = async () => {
     setBusy(true);
-    const done = await act(() =>
+    const done = await runRequest(() =>
       removeWorktree(worktree.id, { force: lost, branch: branch ? "delete" : "keep" }),
     );
     setBusy(false);
@@ -114,7 +114,7 @@ function RemoveDialog({ name, worktree, onClose }: DialogProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="danger" busy={busy} disabled={stays} onClick={() => void remove()}>
+          <Button variant="danger" busy={busy} disabled={stays} onClick={() => void remove()}>
             {lost ? "Remove worktree and changes" : "Remove worktree"}
           </Button>
         </>

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { CardSession } from "@/api/types";
 import { routes } from "@/app/routes";
 import { money } from "@/lib/format";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
 import { buildTree, walk } from "@/views/tree/lineage";
@@ -43,8 +43,8 @@ const Line = memo(function Line({ session, depth }: { session: CardSession; dept
       <StateMark state={session} />
       <AgentMark agent={session.agent} />
       <KindMark kind={session.kind} />
-      <span className={css.title} title={nameOf(session)}>
-        {nameOf(session)}
+      <span className={css.title} title={sessionName(session)}>
+        {sessionName(session)}
       </span>
       <SessionMarks of={session} worktree={false} />
       {session.cost >= 0.005 && <span className={css.cost}>{money(session.cost)}</span>}

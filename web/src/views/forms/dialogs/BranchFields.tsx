@@ -6,7 +6,7 @@ import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
 import { ModePicker } from "@/views/forms/fields/ModePicker";
 import { FieldError, Fold } from "@/views/forms/layout/FormParts";
-import type { Submitting } from "@/views/forms/layout/useSubmit";
+import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import { agentTitle } from "@/views/forms/state/agentReadiness";
 import type { Draft } from "@/views/forms/state/draft";
 
@@ -23,7 +23,7 @@ export function BranchFields({
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   session: Session;
-  of: Submitting;
+  of: FormSubmission;
   offers: readonly DirectoryKind[];
   /** Modes above this one cannot be chosen. */
   most?: Mode;

@@ -7,7 +7,7 @@ import { lossesQuery, useTree, worktreeQuery } from "@/api/queries";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
@@ -18,13 +18,13 @@ import css from "@/views/forms/layout/form.module.css";
 import { LossList } from "@/views/forms/layout/LossList";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import {
-  below,
   type Deletion,
+  type DeletionOutcome,
+  deletionQuery,
+  descendantsOf,
+  describeOutcome,
   hasLosses,
-  missing,
-  type Outcome,
-  outcome,
-  query,
+  unmetRequirement,
   worktreeStays,
 } from "./deletion";
 
@@ -51,8 +51,8 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
     force: false,
   });
   const set = (change: Partial<Deletion>) => setDeletion((known) => ({ ...known, ...change }));
-  const [result, setResult] = useState<Outcome | null>(null);
-  const descendants = below(session.id, useTree(session.id).data?.sessions ?? []).filter(
+  const [result, setResult] = useState<DeletionOutcome | null>(null);
+  const descendants = descendantsOf(session.id, useTree(session.id).data?.sessions ?? []).filter(
     (node) => node.kind !== "btw",
   );
   const worktreeId = session.worktreeId ?? "";
@@ -60,16 +60,16 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
   const losses = useQuery({ ...lossesQuery(worktreeId, session.id), enabled: Boolean(worktreeId) });
   const stays = worktreeStays(session, worktree, deletion, losses.data);
   const request = { ...deletion, worktree: deletion.worktree && !stays };
-  const blocker = missing(request, losses.data, descendants.length);
+  const blocker = unmetRequirement(request, losses.data, descendants.length);
 
   const leave = () => {
     onClose();
     if (deletion.purge && location.includes(session.id)) navigate(routes.home);
   };
   const form = useSubmit(
-    () => deleteSession(session.id, query(request)),
+    () => deleteSession(session.id, deletionQuery(request)),
     (ended) => {
-      const result = outcome(ended, request);
+      const result = describeOutcome(ended, request);
       if (result.notes.length) setResult(result);
       else {
         toast(result.text);
@@ -88,7 +88,7 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
         onClose={leave}
         title={result.text}
         footer={
-          <Button look="primary" onClick={leave}>
+          <Button variant="primary" onClick={leave}>
             Close
           </Button>
         }
@@ -105,7 +105,7 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
       open
       onClose={onClose}
       title={active ? "Stop or delete" : "Delete session"}
-      description={`“${nameOf(session)}”`}
+      description={`“${sessionName(session)}”`}
       onSubmit={submit}
       footer={
         <DialogButtons busy={form.busy} onClose={onClose} danger disabled={blocker !== null}>
@@ -140,7 +140,7 @@ function DeleteForm({ session, onClose }: DeleteDialogProps) {
             label={`Include ${plural(descendants.length, "session")} forked or spawned from it`}
             hint={descendants
               .slice(0, 4)
-              .map((node) => nameOf(node))
+              .map((node) => sessionName(node))
               .concat(descendants.length > 4 ? ["…"] : [])
               .join(", ")}
             checked={deletion.cascade}

@@ -6,14 +6,14 @@ import { useTasks } from "@/api/queries";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
 import { AdvancedFields } from "@/views/forms/fields/AdvancedFields";
 import { PromptField } from "@/views/forms/fields/PromptField";
 import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
-import { type Draft, fromSession, toBranch } from "@/views/forms/state/draft";
+import { type Draft, draftFromSession, toBranch } from "@/views/forms/state/draft";
 import { rememberModel } from "@/views/forms/state/lastChoices";
 import { BranchFields } from "./BranchFields";
 import folds from "./dialogs.module.css";
@@ -33,7 +33,7 @@ export function ForkDialog(props: ForkDialogProps) {
 
 function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
   const [, navigate] = useLocation();
-  const [draft, setDraft] = useState<Draft>(() => fromSession(session));
+  const [draft, setDraft] = useState<Draft>(() => draftFromSession(session));
   const set = (change: Partial<Draft>) => setDraft((known) => ({ ...known, ...change }));
   const task = useTasks(session.id).data?.find((other) => other.id === taskId);
   const form = useSubmit(
@@ -51,8 +51,8 @@ function ForkForm({ session, onClose, taskId }: ForkDialogProps) {
       title="Fork session"
       description={
         taskId
-          ? `Starts with the conversation of “${nameOf(session)}” up to ${task ? `“${firstLine(task.prompt, 60)}”` : "the chosen turn"}.`
-          : `Starts with the conversation of “${nameOf(session)}” so far.`
+          ? `Starts with the conversation of “${sessionName(session)}” up to ${task ? `“${firstLine(task.prompt, 60)}”` : "the chosen turn"}.`
+          : `Starts with the conversation of “${sessionName(session)}” so far.`
       }
       onSubmit={form.submit}
       footer={

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { startRace } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
-import { modeName, nameOf } from "@/lib/words";
+import { modeName, sessionName } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
 import { PromptField } from "@/views/forms/fields/PromptField";
@@ -65,7 +65,7 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
       open
       onClose={onClose}
       title="Start a race"
-      description={`Sends one prompt to several sessions, each in its own worktree with the files of “${nameOf(session)}”. Compare the results and keep one.`}
+      description={`Sends one prompt to several sessions, each in its own worktree with the files of “${sessionName(session)}”. Compare the results and keep one.`}
       onSubmit={submit}
       footer={
         <DialogButtons busy={form.busy} onClose={onClose}>

@@ -18,8 +18,8 @@ export interface Racer {
   effort: string;
 }
 
-export const FEWEST = 2;
-export const MOST = 8;
+export const MIN_RACERS = 2;
+export const MAX_RACERS = 8;
 
 let next = 1;
 export const newRacer = (agent: string, model = "", effort = ""): Racer => ({
@@ -52,7 +52,7 @@ export function Racers({
               from={from}
               onChange={(change) => set(racer.id, change)}
               onRemove={
-                value.length > FEWEST
+                value.length > MIN_RACERS
                   ? () => onChange(value.filter((other) => other.id !== racer.id))
                   : undefined
               }
@@ -64,12 +64,12 @@ export function Racers({
         <Button
           size="small"
           icon={<Plus />}
-          disabled={value.length >= MOST}
+          disabled={value.length >= MAX_RACERS}
           onClick={() => onChange([...value, newRacer(value.at(-1)?.agent ?? "")])}
         >
           Add racer
         </Button>
-        {value.length >= MOST && <span className={css.hint}>At most {MOST} racers.</span>}
+        {value.length >= MAX_RACERS && <span className={css.hint}>At most {MAX_RACERS} racers.</span>}
       </div>
     </>
   );

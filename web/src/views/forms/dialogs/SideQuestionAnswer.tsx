@@ -1,7 +1,7 @@
 /** Shows the answer to a side question while it streams. */
 import { useEffect } from "react";
 import { useTasks } from "@/api/queries";
-import { isOver, TASKS } from "@/lib/words";
+import { hasEnded, TASK_STATUS_NAMES } from "@/lib/words";
 import { useEntry, useOutline, useTranscript } from "@/live/hooks";
 import type { Transcript } from "@/live/transcript/transcript";
 import { Skeleton } from "@/ui/feedback/Placeholders";
@@ -21,7 +21,7 @@ export function SideQuestionAnswer({
   const transcript = useTranscript(sessionId);
   const { ids } = useOutline(transcript);
   const task = useTasks(sessionId).data?.[0];
-  const over = task !== undefined && isOver(task.status);
+  const over = task !== undefined && hasEnded(task.status);
   // biome-ignore lint/correctness/useExhaustiveDependencies: called once, when the turn ends
   useEffect(() => {
     if (over) onFinish();
@@ -36,7 +36,7 @@ export function SideQuestionAnswer({
         {!over && <Skeleton lines={2} />}
         {over && task.status !== "completed" && (
           <p className={css.wrong} role="alert">
-            {task.error?.message ?? `${TASKS[task.status]}.`}
+            {task.error?.message ?? `${TASK_STATUS_NAMES[task.status]}.`}
           </p>
         )}
       </div>

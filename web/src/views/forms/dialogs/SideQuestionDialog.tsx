@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { askSideQuestion } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { toast } from "@/ui/feedback/toast";
@@ -61,7 +61,7 @@ function SideQuestionForm({ session, onClose }: SideQuestionDialogProps) {
             >
               Open side question
             </Button>
-            <Button look="primary" onClick={close} ref={focusOnce}>
+            <Button variant="primary" onClick={close} ref={focusOnce}>
               Close
             </Button>
           </>
@@ -75,7 +75,7 @@ function SideQuestionForm({ session, onClose }: SideQuestionDialogProps) {
       open
       onClose={close}
       title="Side question"
-      description={`Asks “${nameOf(session)}” without interrupting it. The agent can read files but changes nothing, and the question does not become part of its conversation.`}
+      description={`Asks “${sessionName(session)}” without interrupting it. The agent can read files but changes nothing, and the question does not become part of its conversation.`}
       onSubmit={submit}
       footer={
         <DialogButtons busy={form.busy} onClose={close}>

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { spawnSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input } from "@/ui/controls/Field";
 import { toast } from "@/ui/feedback/toast";
@@ -14,7 +14,7 @@ import { PromptField } from "@/views/forms/fields/PromptField";
 import { DialogButtons } from "@/views/forms/layout/DialogButtons";
 import { Fold } from "@/views/forms/layout/FormParts";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
-import { type Draft, fromSession, toBranch } from "@/views/forms/state/draft";
+import { type Draft, draftFromSession, toBranch } from "@/views/forms/state/draft";
 import { rememberModel } from "@/views/forms/state/lastChoices";
 import { BranchFields } from "./BranchFields";
 import folds from "./dialogs.module.css";
@@ -31,7 +31,7 @@ export function SpawnDialog(props: SpawnDialogProps) {
 
 function SpawnForm({ session, onClose }: SpawnDialogProps) {
   const [, navigate] = useLocation();
-  const [draft, setDraft] = useState<Draft>(() => fromSession(session));
+  const [draft, setDraft] = useState<Draft>(() => draftFromSession(session));
   const set = (change: Partial<Draft>) => setDraft((known) => ({ ...known, ...change }));
   const form = useSubmit(
     () => spawnSession(session.id, toBranch(draft, session, "spawn")),
@@ -53,7 +53,7 @@ function SpawnForm({ session, onClose }: SpawnDialogProps) {
       open
       onClose={onClose}
       title="Spawn child"
-      description={`Creates a child of “${nameOf(session)}” that starts with no context.`}
+      description={`Creates a child of “${sessionName(session)}” that starts with no context.`}
       onSubmit={submit}
       footer={
         <DialogButtons busy={form.busy} onClose={onClose}>

@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Session, Worktree } from "@/api/types";
 import {
-  below,
   type Deletion,
-  type Ended,
+  deletionQuery,
+  descendantsOf,
+  describeOutcome,
   type Losses,
-  missing,
-  outcome,
-  query,
+  type SessionEnded,
+  unmetRequirement,
   worktreeStays,
 } from "./deletion";
 
@@ -35,7 +35,7 @@ it("finds all descendants of a session, including forks of children", () => {
     node("c", "root", "b"),
     node("d", "root"),
   ];
-  expect(below("a", tree).map((one) => one.id)).toEqual(["b", "c"]);
+  expect(descendantsOf("a", tree).map((one) => one.id)).toEqual(["b", "c"]);
 });
 
 describe("worktreeStays", () => {
@@ -53,21 +53,21 @@ describe("worktreeStays", () => {
 describe("missing", () => {
   it("requires confirmation before work is lost", () => {
     const wanted = { ...nothing, worktree: true };
-    expect(missing(wanted, undefined, 0)).toContain("Checking");
-    expect(missing(wanted, losses(1), 0)).not.toBeNull();
-    expect(missing({ ...wanted, force: true }, losses(1), 0)).toBeNull();
-    expect(missing(wanted, losses(0), 0)).toBeNull();
+    expect(unmetRequirement(wanted, undefined, 0)).toContain("Checking");
+    expect(unmetRequirement(wanted, losses(1), 0)).not.toBeNull();
+    expect(unmetRequirement({ ...wanted, force: true }, losses(1), 0)).toBeNull();
+    expect(unmetRequirement(wanted, losses(0), 0)).toBeNull();
   });
   it("does not delete a session permanently before its descendants", () => {
-    expect(missing({ ...nothing, purge: true }, undefined, 1)).not.toBeNull();
-    expect(missing({ ...nothing, purge: true, cascade: true }, undefined, 1)).toBeNull();
-    expect(missing(nothing, undefined, 1)).toBeNull();
+    expect(unmetRequirement({ ...nothing, purge: true }, undefined, 1)).not.toBeNull();
+    expect(unmetRequirement({ ...nothing, purge: true, cascade: true }, undefined, 1)).toBeNull();
+    expect(unmetRequirement(nothing, undefined, 1)).toBeNull();
   });
 });
 
 it("forces only what was confirmed", () => {
-  expect(JSON.stringify(query({ ...nothing, purge: true, force: true }))).toBe('{"purge":true}');
-  expect(query({ ...nothing, worktree: true, force: true })).toMatchObject({
+  expect(JSON.stringify(deletionQuery({ ...nothing, purge: true, force: true }))).toBe('{"purge":true}');
+  expect(deletionQuery({ ...nothing, worktree: true, force: true })).toMatchObject({
     worktree: "remove",
     force: true,
   });
@@ -78,8 +78,8 @@ describe("outcome", () => {
     const ended = {
       worktree: { forgotten: false, recover: "bough worktree recover w" },
       cascade: null,
-    } as Ended;
-    expect(outcome(ended, { ...nothing, purge: true })).toEqual({
+    } as SessionEnded;
+    expect(describeOutcome(ended, { ...nothing, purge: true })).toEqual({
       text: "Session deleted and worktree removed.",
       notes: ["To recover the worktree: bough worktree recover w"],
     });
@@ -89,7 +89,7 @@ describe("outcome", () => {
       { sessionId: "b", outcome: "cancelled" },
       { sessionId: "a", outcome: "refused", message: "It is busy." },
     ];
-    expect(outcome({ cascade } as Ended, { ...nothing, cascade: true })).toEqual({
+    expect(describeOutcome({ cascade } as SessionEnded, { ...nothing, cascade: true })).toEqual({
       text: "1 session ended.",
       notes: ["It is busy."],
     });

@@ -4,7 +4,7 @@ import type { Node, Session, Worktree } from "@/api/types";
 import { plural } from "@/lib/format";
 
 export type Losses = components["schemas"]["Losses"];
-export type Ended = components["schemas"]["SessionEnded"];
+export type SessionEnded = components["schemas"]["SessionEnded"];
 
 export interface Deletion {
   /** Deletes the transcript too; otherwise the session is only cancelled. */
@@ -16,7 +16,7 @@ export interface Deletion {
 }
 
 /** Returns all descendants of a session: forks, children, side questions. */
-export function below(sessionId: string, nodes: readonly Node[]): Node[] {
+export function descendantsOf(sessionId: string, nodes: readonly Node[]): Node[] {
   const ids = new Set([sessionId]);
   const under: Node[] = [];
   // Parents come before their children.
@@ -50,7 +50,11 @@ export function worktreeStays(
 }
 
 /** Returns what blocks the deletion, or null. */
-export function missing(deletion: Deletion, losses: Losses | undefined, children: number): string | null {
+export function unmetRequirement(
+  deletion: Deletion,
+  losses: Losses | undefined,
+  children: number,
+): string | null {
   if (deletion.purge && children > 0 && !deletion.cascade)
     return "Other sessions were forked or spawned from it. Include them, or delete them first.";
   if (deletion.worktree && !losses) return "Checking for unsaved work…";
@@ -59,7 +63,7 @@ export function missing(deletion: Deletion, losses: Losses | undefined, children
   return null;
 }
 
-export const query = (deletion: Deletion) => ({
+export const deletionQuery = (deletion: Deletion) => ({
   purge: deletion.purge || undefined,
   cascade: deletion.cascade || undefined,
   ...(deletion.worktree && !deletion.cascade
@@ -67,13 +71,13 @@ export const query = (deletion: Deletion) => ({
     : {}),
 });
 
-export interface Outcome {
+export interface DeletionOutcome {
   text: string;
   /** How to recover the worktree, and what was refused. */
   notes: string[];
 }
 
-export function outcome(ended: Ended, deletion: Deletion): Outcome {
+export function describeOutcome(ended: SessionEnded, deletion: Deletion): DeletionOutcome {
   const done = deletion.purge ? "deleted" : "ended";
   const notes: string[] = [];
   if (ended.worktree?.forgotten) notes.push("Bough no longer tracks the worktree; its folder is unchanged.");

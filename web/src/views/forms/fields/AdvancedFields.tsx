@@ -3,7 +3,7 @@ import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { FieldError, Fold, FormSection } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
-import type { Submitting } from "@/views/forms/layout/useSubmit";
+import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import type { Draft } from "@/views/forms/state/draft";
 import { ContextFilesField } from "./ContextFilesField";
 import { EnvEditor } from "./EnvEditor";
@@ -20,7 +20,7 @@ export function AdvancedFields({
 }: {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
-  of: Submitting;
+  of: FormSubmission;
   /** The session whose settings are inherited. */
   from?: Session;
   /** The fields to show; all if omitted. */

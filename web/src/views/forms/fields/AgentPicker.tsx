@@ -7,7 +7,7 @@ import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
-import { inOrder, isReady, loginHint, readiness } from "@/views/forms/state/agentReadiness";
+import { isReady, loginHint, readiness, sortedByReadiness } from "@/views/forms/state/agentReadiness";
 import fields from "./fields.module.css";
 
 export function AgentPicker({
@@ -44,7 +44,7 @@ function Agents({
   return (
     <>
       <div className={css.choices}>
-        {inOrder(agents).map((agent) => (
+        {sortedByReadiness(agents).map((agent) => (
           <Choice
             key={agent.name}
             name={name}

@@ -4,7 +4,7 @@ import { useId } from "react";
 import { activeInRepoQuery, useRepos, useWorktrees, worktreeQuery } from "@/api/queries";
 import type { Session, Worktree } from "@/api/types";
 import { plural } from "@/lib/format";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice, Fold } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
@@ -157,7 +157,7 @@ function ActiveSessions({ of }: { of: Session[] }) {
   if (!of.length) return null;
   return (
     <Badge
-      title={of.map(nameOf).join("\n")}
+      title={of.map(sessionName).join("\n")}
       tone={of.some((one) => one.activity === "running") ? "running" : "plain"}
     >
       {plural(of.length, "active session")}

@@ -6,7 +6,7 @@ import type { EnvLine } from "@/views/forms/state/draft";
 import css from "./fields.module.css";
 
 /** Stands for a value that the server has stored. */
-export const STORED = "***";
+export const MASKED_VALUE = "***";
 
 export function EnvEditor({ value, onChange }: { value: EnvLine[]; onChange: (value: EnvLine[]) => void }) {
   const set = (id: string, change: Partial<EnvLine>) =>
@@ -14,7 +14,7 @@ export function EnvEditor({ value, onChange }: { value: EnvLine[]; onChange: (va
   return (
     <>
       {value.map((line, index) => {
-        const isStored = line.value === STORED;
+        const isStored = line.value === MASKED_VALUE;
         // A stored variable has its name as its id; clearing a new value keeps the stored one.
         const wasStored = line.id === line.name;
         return (
@@ -34,7 +34,9 @@ export function EnvEditor({ value, onChange }: { value: EnvLine[]; onChange: (va
               type="password"
               placeholder={isStored ? "unchanged" : "value"}
               value={isStored ? "" : line.value}
-              onChange={(event) => set(line.id, { value: event.target.value || (wasStored ? STORED : "") })}
+              onChange={(event) =>
+                set(line.id, { value: event.target.value || (wasStored ? MASKED_VALUE : "") })
+              }
               autoComplete="off"
               spellCheck={false}
             />

@@ -3,7 +3,7 @@ import { TriangleAlert } from "lucide-react";
 import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Mode } from "@/api/types";
-import { isUnasked, resolveMode } from "@/lib/words";
+import { neverAsks, resolveMode } from "@/lib/words";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
@@ -36,9 +36,9 @@ export function ModePicker({
             onChoose={() => onChange(offered.mode)}
             disabled={offered.refused !== null}
             title={offered.name}
-            marks={isUnasked(offered.mode) && <Badge tone="failed">never asks</Badge>}
+            marks={neverAsks(offered.mode) && <Badge tone="failed">never asks</Badge>}
           >
-            <span>{offered.refused ?? offered.words}</span>
+            <span>{offered.refused ?? offered.description}</span>
             {offered.mode === chosen && offered.note && known && (
               <span className={fields.note}>
                 {known.title}: {offered.note}
@@ -47,7 +47,7 @@ export function ModePicker({
           </Choice>
         ))}
       </div>
-      {isUnasked(value) && (
+      {neverAsks(value) && (
         <p className={css.warning}>
           <TriangleAlert aria-hidden />
           <span>

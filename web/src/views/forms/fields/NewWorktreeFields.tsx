@@ -7,7 +7,7 @@ import type { WorkingDirectory } from "@/views/forms/state/draft";
 import { describePreview, usePreview } from "@/views/forms/state/worktreePreview";
 import fields from "./fields.module.css";
 
-export type New = Extract<WorkingDirectory, { kind: "new" }>;
+export type NewWorktree = Extract<WorkingDirectory, { kind: "new" }>;
 
 const TONES = { path: css.mono, plain: css.hint, bad: fields.bad };
 
@@ -19,8 +19,8 @@ export function NewWorktreeFields({
   bases = [],
   takesIgnored = false,
 }: {
-  directory: New;
-  onChange: (directory: New) => void;
+  directory: NewWorktree;
+  onChange: (directory: NewWorktree) => void;
   repoId: string;
   /** For a fork or child: it starts with the session's files, and Bough can name the branch. */
   branching: boolean;

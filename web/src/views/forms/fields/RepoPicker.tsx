@@ -101,7 +101,7 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
         />
       </Field>
       <div className={css.row}>
-        <Button look="primary" busy={busy} onClick={() => void add()} icon={<FolderPlus />}>
+        <Button variant="primary" busy={busy} onClick={() => void add()} icon={<FolderPlus />}>
           Add folder
         </Button>
         {onBack && <Button onClick={onBack}>Back</Button>}

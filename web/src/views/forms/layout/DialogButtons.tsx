@@ -23,7 +23,7 @@ export function DialogButtons({
         <Kbd keys="mod+enter" />
       </span>
       <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look={danger ? "danger" : "primary"} busy={busy} disabled={disabled}>
+      <Button type="submit" variant={danger ? "danger" : "primary"} busy={busy} disabled={disabled}>
         {children}
       </Button>
     </>

@@ -7,7 +7,7 @@ import { routes } from "@/app/routes";
 import { errorField, type FieldName, messageOf } from "./errorFields";
 import css from "./form.module.css";
 
-export interface Submitting {
+export interface FormSubmission {
   busy: boolean;
   error: unknown;
   /** The error of a field. */
@@ -20,7 +20,7 @@ export function useSubmit<T>(
   work: () => Promise<T>,
   done: (answer: T) => void,
   offered?: readonly FieldName[],
-): Submitting {
+): FormSubmission {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<{ error: unknown; field: FieldName; text: string } | null>(null);
   const run = async () => {
@@ -45,7 +45,7 @@ export function useSubmit<T>(
 }
 
 /** Shows an error that concerns the whole form. */
-export function FormProblem({ of }: { of: Submitting }) {
+export function FormProblem({ of }: { of: FormSubmission }) {
   const text = of.at("form");
   if (!text) return null;
   const full = of.error instanceof ApiError && of.error.code === "too_many_sessions";

@@ -26,7 +26,7 @@ export const agentTitle = (agents: Agent[] | undefined, name: string | null): st
   agents?.find((one) => one.name === name)?.title ?? name ?? "none";
 
 /** Sorts ready agents: the default first, those without a login last. */
-export const inOrder = (agents: readonly Agent[]): Agent[] =>
+export const sortedByReadiness = (agents: readonly Agent[]): Agent[] =>
   agents
     .filter(isReady)
     .map((agent, at) => ({ agent, at, rank: (loginHint(agent) ? 2 : 1) - (agent.isDefault ? 1 : 0) }))

@@ -1,7 +1,7 @@
 /** The requests made from forms: unchanged values are omitted. */
 import { describe, expect, it } from "vitest";
 import type { Session } from "@/api/types";
-import { EMPTY, fromSession, NEW_WORKTREE, toBranch, toNewSession } from "./draft";
+import { draftFromSession, EMPTY_DRAFT, NEW_WORKTREE, toBranch, toNewSession } from "./draft";
 
 const session = {
   id: "s",
@@ -15,7 +15,7 @@ const sent = (body: unknown) => JSON.parse(JSON.stringify(body));
 
 describe("toNewSession", () => {
   it("opens in the repository's main folder, in the agent's default mode", () => {
-    expect(sent(toNewSession({ ...EMPTY, agent: "codex", prompt: " go " }, "r"))).toEqual({
+    expect(sent(toNewSession({ ...EMPTY_DRAFT, agent: "codex", prompt: " go " }, "r"))).toEqual({
       repoId: "r",
       agent: "codex",
       title: "",
@@ -24,14 +24,14 @@ describe("toNewSession", () => {
   });
 
   it("sends a worktree instead of its repository", () => {
-    const body = toNewSession({ ...EMPTY, directory: { kind: "worktree", worktreeId: "w" } }, "r");
+    const body = toNewSession({ ...EMPTY_DRAFT, directory: { kind: "worktree", worktreeId: "w" } }, "r");
     expect(sent(body)).toMatchObject({ worktreeId: "w" });
     expect(sent(body)).not.toHaveProperty("repoId");
   });
 
   it("asks for a new worktree", () => {
     const directory = { ...NEW_WORKTREE, branch: " feature/x ", base: "main" } as typeof NEW_WORKTREE;
-    expect(sent(toNewSession({ ...EMPTY, directory }, "r"))).toMatchObject({
+    expect(sent(toNewSession({ ...EMPTY_DRAFT, directory }, "r"))).toMatchObject({
       repoId: "r",
       worktree: { branch: "feature/x", base: "main" },
     });
@@ -39,7 +39,7 @@ describe("toNewSession", () => {
 
   it("sends variables and files", () => {
     const draft = {
-      ...EMPTY,
+      ...EMPTY_DRAFT,
       env: [
         { id: "1", name: "A", value: "1" },
         { id: "2", name: " ", value: "lost" },
@@ -52,24 +52,24 @@ describe("toNewSession", () => {
 
 describe("toBranch", () => {
   it("omits what was not changed", () => {
-    const draft = { ...fromSession(session), prompt: "go" };
+    const draft = { ...draftFromSession(session), prompt: "go" };
     expect(sent(toBranch(draft, session, "fork", "t"))).toEqual({ prompt: "go", taskId: "t" });
   });
 
   it("does not send the model of one agent to another", () => {
-    const draft = { ...fromSession(session), agent: "codex", model: "" };
+    const draft = { ...draftFromSession(session), agent: "codex", model: "" };
     expect(sent(toBranch(draft, session, "fork"))).toEqual({ agent: "codex" });
   });
 
   it("sends `new` for a worktree without details", () => {
-    const draft = { ...fromSession(session), directory: NEW_WORKTREE };
+    const draft = { ...draftFromSession(session), directory: NEW_WORKTREE };
     expect(sent(toBranch(draft, session, "fork")).worktree).toBe("new");
     const other = { ...draft, directory: { ...NEW_WORKTREE, ignored: true } as typeof NEW_WORKTREE };
     expect(sent(toBranch(other, session, "fork")).worktree).toEqual({ ignored: true });
   });
 
   it("sends the callback of a child, not of a fork", () => {
-    const draft = fromSession(session);
+    const draft = draftFromSession(session);
     expect(sent(toBranch(draft, session, "spawn")).callback).toMatchObject({ enabled: true });
     expect(sent(toBranch(draft, session, "fork"))).not.toHaveProperty("callback");
   });

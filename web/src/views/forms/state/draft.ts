@@ -27,14 +27,14 @@ export interface CallbackChoice {
   extraInstructions: string;
 }
 
-export const CALLBACK: CallbackChoice = {
+export const DEFAULT_CALLBACK: CallbackChoice = {
   enabled: true,
   includeLastMessage: true,
   includeOriginalPrompt: false,
   extraInstructions: "",
 };
 
-export type Headless = "wait" | "deny" | "allow" | null;
+export type UnattendedAnswer = "wait" | "deny" | "allow" | null;
 
 export interface Draft {
   prompt: string;
@@ -50,10 +50,10 @@ export interface Draft {
   env: EnvLine[] | null;
   contextFiles: string;
   callback: CallbackChoice;
-  headless: Headless;
+  headless: UnattendedAnswer;
 }
 
-export const EMPTY: Draft = {
+export const EMPTY_DRAFT: Draft = {
   prompt: "",
   files: [],
   title: "",
@@ -65,7 +65,7 @@ export const EMPTY: Draft = {
   mcpServerIds: null,
   env: null,
   contextFiles: "",
-  callback: CALLBACK,
+  callback: DEFAULT_CALLBACK,
   headless: null,
 };
 
@@ -74,8 +74,8 @@ export const defaultMode = (agents: readonly Agent[] | undefined, name: string |
   agents?.find((agent) => agent.name === name)?.defaultMode ?? "acceptEdits";
 
 /** Returns the values with which a fork or spawn form opens. */
-export const fromSession = (session: Session): Draft => ({
-  ...EMPTY,
+export const draftFromSession = (session: Session): Draft => ({
+  ...EMPTY_DRAFT,
   agent: session.agent,
   mode: session.permissionMode,
   directory: { kind: "same" },
@@ -83,7 +83,7 @@ export const fromSession = (session: Session): Draft => ({
   effort: session.effort ?? "",
 });
 
-export const lines = (text: string): string[] =>
+export const nonEmptyLines = (text: string): string[] =>
   text
     .split("\n")
     .map((line) => line.trim())
@@ -121,7 +121,7 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
     effort: optional(draft.effort),
     mcpServerIds: draft.mcpServerIds ?? undefined,
     env: draft.env ? envOf(draft.env) : undefined,
-    contextFiles: draft.contextFiles.trim() ? lines(draft.contextFiles) : undefined,
+    contextFiles: draft.contextFiles.trim() ? nonEmptyLines(draft.contextFiles) : undefined,
     headless: draft.headless ?? undefined,
   };
 }

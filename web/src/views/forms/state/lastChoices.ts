@@ -2,7 +2,7 @@
 
 import type { Mode } from "@/api/types";
 import { getPref, setPref } from "@/lib/prefs";
-import { isUnasked } from "@/lib/words";
+import { neverAsks } from "@/lib/words";
 import type { Draft, WorkingDirectory } from "./draft";
 
 interface Last {
@@ -15,16 +15,16 @@ const MOST_MODELS = 8;
 
 export const lastRepo = () => getPref<string | null>("forms.repo", null);
 
-export function remembered(repoId: string | null): Partial<Draft> {
+export function rememberedChoices(repoId: string | null): Partial<Draft> {
   const last = repoId ? getPref<Last | null>(`forms.last.${repoId}`, null) : null;
   if (!last) return {};
   const directory: WorkingDirectory =
     last.place === "new" ? { kind: "new", branch: "", path: "", base: "", ignored: false } : { kind: "own" };
   // A mode that never asks is chosen anew each time.
-  return { agent: last.agent, mode: last.mode && isUnasked(last.mode) ? null : last.mode, directory };
+  return { agent: last.agent, mode: last.mode && neverAsks(last.mode) ? null : last.mode, directory };
 }
 
-export function remember(repoId: string, draft: Draft): void {
+export function rememberChoices(repoId: string, draft: Draft): void {
   setPref<string>("forms.repo", repoId);
   const place = draft.directory.kind === "new" ? "new" : "own";
   setPref<Last>(`forms.last.${repoId}`, { agent: draft.agent, mode: draft.mode, place });

@@ -13,12 +13,12 @@ const RANK: Record<Mode, number> = {
   "allow-all": 4,
 };
 
-export const isAbove = (mode: Mode, bound: Mode): boolean => RANK[mode] > RANK[bound];
+export const grantsMore = (mode: Mode, bound: Mode): boolean => RANK[mode] > RANK[bound];
 
 export interface OfferedMode {
   mode: Mode;
   name: string;
-  words: string;
+  description: string;
   /** How this agent implements it. */
   note: string;
   /** The reason why it cannot be chosen. */
@@ -27,15 +27,15 @@ export interface OfferedMode {
 
 /** Returns all modes; those above `most`, and those that the agent does not have, are refused. */
 export function offeredModes(agent: Agent | undefined, most?: Mode): OfferedMode[] {
-  return MODES.map(({ mode, name, words }) => {
+  return MODES.map(({ mode, name, description }) => {
     const mapping = agent?.modes[mode];
     const unknown = agent && Object.keys(agent.modes).length > 0 && !mapping;
     const refused =
-      most && isAbove(mode, most)
+      most && grantsMore(mode, most)
         ? "Exceeds this session's own mode."
         : unknown
           ? `${agent.title} does not support this mode.`
           : null;
-    return { mode, name, words, note: mapping?.note ?? "", refused };
+    return { mode, name, description, note: mapping?.note ?? "", refused };
   });
 }

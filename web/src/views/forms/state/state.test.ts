@@ -4,7 +4,7 @@ import { ApiError } from "@/api/client";
 import type { Agent } from "@/api/types";
 import { errorField } from "@/views/forms/layout/errorFields";
 import { optionsOfAgent } from "./agentOptions";
-import { inOrder, pickAgent } from "./agentReadiness";
+import { pickAgent, sortedByReadiness } from "./agentReadiness";
 import { offeredModes } from "./offeredModes";
 import { describePreview, type Preview } from "./worktreePreview";
 
@@ -27,7 +27,7 @@ describe("agents", () => {
     agent("first", { isDefault: true }),
   ];
   it("are sorted by readiness, without missing ones", () =>
-    expect(inOrder(agents).map((one) => one.name)).toEqual(["first", "plain", "locked"]));
+    expect(sortedByReadiness(agents).map((one) => one.name)).toEqual(["first", "plain", "locked"]));
   it("start with the preferred one if it is ready", () => {
     expect(pickAgent(agents, "plain")).toBe("plain");
     expect(pickAgent(agents, "gone")).toBe("first");

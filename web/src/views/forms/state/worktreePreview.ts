@@ -8,14 +8,14 @@ export type Preview = components["schemas"]["Preview"];
 
 const PAUSE = 200;
 
-export interface Previewed {
+export interface PreviewResult {
   /** The preview does not match the current input yet. */
   waiting: boolean;
   preview: Preview | undefined;
   error: unknown;
 }
 
-export function usePreview(repoId: string, branch: string, path: string, base: string): Previewed {
+export function usePreview(repoId: string, branch: string, path: string, base: string): PreviewResult {
   // One string, so that all three values change together.
   const typed = JSON.stringify([branch.trim(), path.trim(), base.trim()]);
   const settled = useDebounced(typed, PAUSE);
@@ -46,7 +46,7 @@ export interface PreviewText {
 /** Describes a preview. With `branching`, the worktree is for a fork or child, whose branch Bough may name. */
 export function describePreview(
   branch: string,
-  { preview, error }: Previewed,
+  { preview, error }: PreviewResult,
   branching: boolean,
 ): PreviewText {
   const plain = (text: string): PreviewLine => ({ text, tone: "plain" });

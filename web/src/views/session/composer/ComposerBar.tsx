@@ -53,7 +53,7 @@ export function ComposerBar({ state, busy, empty, enterSends, onEnterSends, onFi
       )}
       <Button
         type="submit"
-        look="primary"
+        variant="primary"
         icon={<ArrowUp />}
         busy={busy}
         disabled={state.broken || empty}

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { Approval, Node, Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { money, tokens } from "@/lib/format";
-import { isUnasked, KINDS, MODES, modeName, nameOf } from "@/lib/words";
+import { KIND_NAMES, MODES, modeName, neverAsks, sessionName } from "@/lib/words";
 import { IconButton } from "@/ui/controls/Button";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
@@ -40,7 +40,7 @@ export function Header({ session, treeSessions, approvals, state, actions, isPan
     <header className={css.header}>
       <RelatedSessions session={session} treeSessions={treeSessions} />
       <div className={css.top}>
-        <Title session={session} name={nameOf({ ...session, firstPrompt: node?.firstPrompt })} />
+        <Title session={session} name={sessionName({ ...session, firstPrompt: node?.firstPrompt })} />
         <div className={css.actions}>
           <HeaderActions actions={actions} />
           <SessionMenu actions={actions} />
@@ -90,8 +90,8 @@ export function Header({ session, treeSessions, approvals, state, actions, isPan
 }
 
 function ModeBadge({ session: { permissionMode } }: { session: Session }) {
-  const description = MODES.find(({ mode }) => mode === permissionMode)?.words;
-  return isUnasked(permissionMode) ? (
+  const description = MODES.find(({ mode }) => mode === permissionMode)?.description;
+  return neverAsks(permissionMode) ? (
     <Badge tone="waiting" icon={<TriangleAlert />} title={description}>
       {modeName(permissionMode)}
     </Badge>
@@ -104,7 +104,7 @@ function ModeBadge({ session: { permissionMode } }: { session: Session }) {
 function RelatedSessions({ session, treeSessions }: { session: Session; treeSessions: Node[] }) {
   const link = (id: string) => (
     <Link href={routes.session(id)}>
-      {nameOf(treeSessions.find((node) => node.id === id) ?? { id, title: "" })}
+      {sessionName(treeSessions.find((node) => node.id === id) ?? { id, title: "" })}
     </Link>
   );
   const { kind, parentSessionId: parent, forkedFromSessionId: origin, rootSessionId: root } = session;
@@ -118,7 +118,7 @@ function RelatedSessions({ session, treeSessions }: { session: Session; treeSess
         <Network aria-hidden /> View tree
       </Link>
       <Badge tone={kind === "btw" ? "btw" : "plain"} icon={kind === "fork" ? <GitFork /> : undefined}>
-        {KINDS[kind]}
+        {KIND_NAMES[kind]}
       </Badge>
       {nearest && <span className={css.relation}>of {link(nearest)}</span>}
       {otherParent && <span className={css.relation}>child of {link(otherParent)}</span>}

@@ -17,7 +17,7 @@ export function HeaderActions({ actions }: { actions: SessionAction[] }) {
       <Button
         key={action.id}
         icon={action.icon}
-        look={action.danger ? "danger" : action.button === "urgent" ? "primary" : "plain"}
+        variant={action.danger ? "danger" : action.button === "urgent" ? "primary" : "plain"}
         busy={busyId === action.id}
         className={action.button === "often" ? css.often : ""}
         aria-keyshortcuts={action.keys}

@@ -1,7 +1,7 @@
 /** A session's title, edited in place. */
 import { Pencil } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { act, patchSession } from "@/api/actions";
+import { patchSession, runRequest } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { IconButton } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
@@ -18,7 +18,8 @@ export function Title({ session, name }: { session: Session; name: string }) {
   const save = async () => {
     const title = text?.trim();
     setText(null);
-    if (title !== undefined && title !== session.title) await act(() => patchSession(session.id, { title }));
+    if (title !== undefined && title !== session.title)
+      await runRequest(() => patchSession(session.id, { title }));
   };
   if (text !== null)
     return (

@@ -17,11 +17,11 @@ import {
 } from "lucide-react";
 import type { ReactNode } from "react";
 import {
-  act,
   archiveSession,
   completeSession,
   deleteSession,
   resumeSession,
+  runRequest,
   stopSession,
 } from "@/api/actions";
 import { ApiError } from "@/api/client";
@@ -64,7 +64,7 @@ async function complete(sessionId: string, force = false): Promise<void> {
   try {
     await completeSession(sessionId, { force });
     toast("Session completed.", {
-      action: { label: "Resume", run: () => void act(() => resumeSession(sessionId)) },
+      action: { label: "Resume", run: () => void runRequest(() => resumeSession(sessionId)) },
     });
   } catch (error) {
     if (!force && error instanceof ApiError && error.status === 409)
@@ -77,9 +77,9 @@ async function complete(sessionId: string, force = false): Promise<void> {
 }
 
 async function endSession(sessionId: string): Promise<void> {
-  if (await act(() => deleteSession(sessionId)))
+  if (await runRequest(() => deleteSession(sessionId)))
     toast("Session ended.", {
-      action: { label: "Resume", run: () => void act(() => resumeSession(sessionId)) },
+      action: { label: "Resume", run: () => void runRequest(() => resumeSession(sessionId)) },
     });
 }
 
@@ -102,7 +102,7 @@ export function sessionActions(
             button: "urgent" as const,
             group: "end" as const,
             danger: true,
-            run: () => act(() => stopSession(id)),
+            run: () => runRequest(() => stopSession(id)),
           },
         ]
       : []),
@@ -114,7 +114,7 @@ export function sessionActions(
             icon: <Play />,
             button: "urgent" as const,
             group: "end" as const,
-            run: () => act(() => resumeSession(id)),
+            run: () => runRequest(() => resumeSession(id)),
           },
         ]
       : []),
@@ -169,7 +169,7 @@ export function sessionActions(
       label: session.archived ? "Unarchive" : "Archive",
       icon: session.archived ? <ArchiveRestore /> : <Archive />,
       group: "end",
-      run: () => act(() => archiveSession(id, { archived: !session.archived })),
+      run: () => runRequest(() => archiveSession(id, { archived: !session.archived })),
     },
     {
       id: "markdown",

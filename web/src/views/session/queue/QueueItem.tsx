@@ -2,7 +2,7 @@
 import { ArrowDown, ArrowUp, Bot, Clock, CornerDownLeft, GripVertical, Pencil, User, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import { act, cancelTask, patchTask } from "@/api/actions";
+import { cancelTask, patchTask, runRequest } from "@/api/actions";
 import type { Task } from "@/api/types";
 import { routes } from "@/app/routes";
 import { Button, IconButton } from "@/ui/controls/Button";
@@ -36,7 +36,7 @@ export function QueueItem({ task, position, isLast, isDragged, onMove, onDrag, o
   const save = async () => {
     if (!text?.trim()) return;
     setBusy(true);
-    if (text === task.prompt || (await act(() => patchTask(task.id, { prompt: text })))) setText(null);
+    if (text === task.prompt || (await runRequest(() => patchTask(task.id, { prompt: text })))) setText(null);
     setBusy(false);
   };
   return (
@@ -88,7 +88,7 @@ export function QueueItem({ task, position, isLast, isDragged, onMove, onDrag, o
           <IconButton
             label="Remove from queue"
             size="small"
-            onClick={() => void act(() => cancelTask(task.id))}
+            onClick={() => void runRequest(() => cancelTask(task.id))}
           >
             <X />
           </IconButton>
@@ -116,10 +116,10 @@ export function QueueItem({ task, position, isLast, isDragged, onMove, onDrag, o
             }}
           />
           <div className={css.row}>
-            <Button type="submit" look="primary" size="small" busy={busy} disabled={!text.trim()}>
+            <Button type="submit" variant="primary" size="small" busy={busy} disabled={!text.trim()}>
               Save
             </Button>
-            <Button look="quiet" size="small" onClick={() => setText(null)}>
+            <Button variant="quiet" size="small" onClick={() => setText(null)}>
               Cancel
             </Button>
           </div>

@@ -1,7 +1,7 @@
 /** Shows a session's queue in order, and lets people pause, reorder, edit and remove prompts. */
 import { ListOrdered, Pause, Play } from "lucide-react";
 import { useState } from "react";
-import { act, patchSession, patchTask, resumeSession } from "@/api/actions";
+import { patchSession, patchTask, resumeSession, runRequest } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
@@ -24,7 +24,8 @@ export function QueuePanel({ session, state }: { session: Session; state: Sessio
     if (before === null) return;
     setMove({ taskId, before, fromOrder: order });
     const position = reordered(state.queue, taskId, before).findIndex((task) => task.id === taskId) + 1;
-    if (await act(() => patchTask(taskId, { before }))) setAnnouncement(`Moved to position ${position}.`);
+    if (await runRequest(() => patchTask(taskId, { before })))
+      setAnnouncement(`Moved to position ${position}.`);
     else setMove(null);
   };
   return (
@@ -66,7 +67,7 @@ export function PauseBar({ session, state }: { session: Session; state: SessionS
   if (state.ended) return null;
   const toggle = async () => {
     setBusy(true);
-    await act(() =>
+    await runRequest(() =>
       state.paused ? resumeSession(session.id) : patchSession(session.id, { queuePaused: true }),
     );
     setBusy(false);

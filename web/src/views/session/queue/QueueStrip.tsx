@@ -1,6 +1,6 @@
 /** Shows the next queued prompts above the composer, with a link to the whole queue. */
 import { ListOrdered, X } from "lucide-react";
-import { act, cancelTask } from "@/api/actions";
+import { cancelTask, runRequest } from "@/api/actions";
 import { firstLine, plural } from "@/lib/format";
 import { Button, IconButton } from "@/ui/controls/Button";
 import type { SessionState } from "../sessionState";
@@ -18,7 +18,7 @@ export function QueueStrip({ state, onOpen }: { state: SessionState; onOpen: () 
         <span className={css.stripWords}>
           {plural(state.queue.length, "prompt")} queued{state.paused ? ", paused" : ""}
         </span>
-        <Button look="quiet" size="small" onClick={onOpen}>
+        <Button variant="quiet" size="small" onClick={onOpen}>
           {more > 0 ? `Show all (${more} more)` : "Show queue"}
         </Button>
       </div>
@@ -30,7 +30,7 @@ export function QueueStrip({ state, onOpen }: { state: SessionState; onOpen: () 
             <IconButton
               label={`Remove from queue: ${firstLine(task.prompt, 40)}`}
               size="small"
-              onClick={() => void act(() => cancelTask(task.id))}
+              onClick={() => void runRequest(() => cancelTask(task.id))}
             >
               <X />
             </IconButton>

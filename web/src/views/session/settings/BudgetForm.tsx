@@ -82,10 +82,10 @@ function Form({ sessionId, data }: { sessionId: string; data: BudgetData }) {
       )}
       {Object.keys(edits).length > 0 && (
         <div className={css.row}>
-          <Button type="submit" look="primary" busy={busy} disabled={"invalid" in parsed}>
+          <Button type="submit" variant="primary" busy={busy} disabled={"invalid" in parsed}>
             Set budget
           </Button>
-          <Button look="quiet" onClick={() => setEdits({})}>
+          <Button variant="quiet" onClick={() => setEdits({})}>
             Discard
           </Button>
         </div>

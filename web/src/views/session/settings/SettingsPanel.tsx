@@ -115,10 +115,10 @@ export function SettingsPanel({
           {error && <p className={css.error}>{error}</p>}
           {(isDirty || busy) && (
             <div className={css.row}>
-              <Button type="submit" look="primary" busy={busy}>
+              <Button type="submit" variant="primary" busy={busy}>
                 Save
               </Button>
-              <Button look="quiet" disabled={busy} onClick={() => setEdits({})}>
+              <Button variant="quiet" disabled={busy} onClick={() => setEdits({})}>
                 Discard
               </Button>
             </div>

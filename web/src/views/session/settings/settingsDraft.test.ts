@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Session } from "@/api/types";
-import { STORED } from "@/views/forms/fields/EnvEditor";
+import { MASKED_VALUE } from "@/views/forms/fields/EnvEditor";
 import { draftOf, patchOf } from "./settingsDraft";
 
 const session = (change: Partial<Session> = {}): Session =>
@@ -14,7 +14,7 @@ const session = (change: Partial<Session> = {}): Session =>
     effort: null,
     permissionMode: "default",
     mcpServerIds: ["b", "a"],
-    env: { KEY: STORED },
+    env: { KEY: MASKED_VALUE },
     contextFiles: ["README.md"],
     callback: { enabled: true },
     headless: null,
@@ -37,7 +37,7 @@ describe("settings", () => {
   it("keeps masked values, and sends the whole environment when a variable is added or removed", () => {
     const draft = draftOf(session());
     const more = { ...draft, env: [...draft.env, { id: "x", name: "NEW", value: "v" }] };
-    expect(patchOf(session(), more)).toEqual({ env: { KEY: STORED, NEW: "v" } });
+    expect(patchOf(session(), more)).toEqual({ env: { KEY: MASKED_VALUE, NEW: "v" } });
     expect(patchOf(session(), { ...draft, env: [] })).toEqual({ env: {} });
     expect(patchOf(session(), { ...draft, env: [...draft.env, { id: "x", name: " ", value: "" }] })).toEqual(
       {},

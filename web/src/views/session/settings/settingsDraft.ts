@@ -1,6 +1,6 @@
 /** Converts a session's settings to a form's draft, and the draft to a patch with only the changes. */
 import type { Mode, Session, SessionPatch } from "@/api/types";
-import { type EnvLine, lines } from "@/views/forms/state/draft";
+import { type EnvLine, nonEmptyLines } from "@/views/forms/state/draft";
 
 export interface SettingsDraft {
   title: string;
@@ -48,7 +48,7 @@ const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused"
   env: Object.fromEntries(
     draft.env.filter(({ name }) => name.trim()).map(({ name, value }) => [name.trim(), value]),
   ),
-  contextFiles: lines(draft.contextFiles),
+  contextFiles: nonEmptyLines(draft.contextFiles),
   callback: { ...draft.callback, extraInstructions: draft.callback.extraInstructions.trim() || null },
   headless: draft.headless || null,
 });

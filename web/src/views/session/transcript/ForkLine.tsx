@@ -3,7 +3,7 @@ import { GitFork } from "lucide-react";
 import { Link } from "wouter";
 import { useSession } from "@/api/queries";
 import { routes } from "@/app/routes";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { useTranscriptContext } from "./TranscriptContext";
 import css from "./TranscriptView.module.css";
 
@@ -16,7 +16,7 @@ export function ForkLine() {
       <GitFork aria-hidden />
       <span>
         {session.kind === "btw" ? "Side question to " : "Forked from "}
-        <Link href={routes.session(originId)}>{origin ? nameOf(origin) : "another session"}</Link>
+        <Link href={routes.session(originId)}>{origin ? sessionName(origin) : "another session"}</Link>
       </span>
     </div>
   );

@@ -171,7 +171,7 @@ export function MessageList({
       {!end.atEnd && (
         <div className={css.jump}>
           <Button
-            look={needsApproval ? "primary" : "plain"}
+            variant={needsApproval ? "primary" : "plain"}
             icon={needsApproval ? <Hand /> : <ArrowDown />}
             onClick={toEnd}
           >

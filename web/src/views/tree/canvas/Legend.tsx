@@ -1,12 +1,12 @@
 /** Explains the edges of the canvas. */
 import css from "./Legend.module.css";
-import edge from "./TreeEdge.module.css";
+import edgeCss from "./TreeEdge.module.css";
 
 const LINES = [
-  { words: "Child", className: edge.spawn },
-  { words: "Fork", className: edge.fork },
-  { words: "Side question", className: edge.sideQuestion },
-  { words: "Report to parent", className: `${edge.report} ${edge.queued}`, head: "queued" },
+  { words: "Child", className: edgeCss.spawn },
+  { words: "Fork", className: edgeCss.fork },
+  { words: "Side question", className: edgeCss.sideQuestion },
+  { words: "Report to parent", className: `${edgeCss.report} ${edgeCss.queued}`, head: "queued" },
 ];
 
 export const Legend = () => (
@@ -16,7 +16,7 @@ export const Legend = () => (
         <svg width="36" height="12" aria-hidden>
           <path
             d={head ? "M34 6 L2 6" : "M2 6 L34 6"}
-            className={`${edge.tie} ${className}`}
+            className={`${edgeCss.edge} ${className}`}
             markerEnd={head && `url(#report-${head})`}
           />
         </svg>

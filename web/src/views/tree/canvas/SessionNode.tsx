@@ -3,16 +3,16 @@ import { type Node as FlowNode, Handle, type NodeProps, Position } from "@xyflow
 import { type CSSProperties, memo } from "react";
 import type { Node } from "@/api/types";
 import { money, tokens } from "@/lib/format";
-import { KINDS, look, nameOf } from "@/lib/words";
+import { displayState, KIND_NAMES, sessionName } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
 import { SessionMarks } from "@/views/tree/SessionMarks";
-import type { Flow } from "./layout";
+import type { LayoutDirection } from "./layout";
 import css from "./SessionNode.module.css";
 
 export interface SessionNodeData extends Record<string, unknown> {
   session: Node;
-  flow: Flow;
+  flow: LayoutDirection;
   /** Whether the Tab key reaches it. */
   current: boolean;
   /** Shown in the drawer, or one of the two sessions to compare. */
@@ -55,7 +55,7 @@ export const SessionNode = memo(function SessionNode({ data }: NodeProps<Session
         className={`${css.node} nopan`}
         data-session={session.id}
         data-kind={session.kind}
-        data-look={look(session)}
+        data-state={displayState(session)}
         data-mark={mark ?? undefined}
         data-archived={session.archived || undefined}
         aria-pressed={mark !== null}
@@ -65,12 +65,12 @@ export const SessionNode = memo(function SessionNode({ data }: NodeProps<Session
           <StateMark state={session} showLabel />
           <SessionMarks of={session} />
         </span>
-        <span className={css.title}>{nameOf(session)}</span>
+        <span className={css.title}>{sessionName(session)}</span>
         <span className={css.foot}>
           <AgentMark agent={session.agent} />
           {session.kind !== "root" && (
             <Badge tone={session.kind === "btw" ? "btw" : "plain"}>
-              {data.raceNumber ? `Racer ${data.raceNumber}` : KINDS[session.kind]}
+              {data.raceNumber ? `Racer ${data.raceNumber}` : KIND_NAMES[session.kind]}
             </Badge>
           )}
           <span className={css.used} title="Tokens and cost">

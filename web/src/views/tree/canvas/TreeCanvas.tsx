@@ -5,19 +5,19 @@ import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow 
 import { type KeyboardEvent, type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { Callback, Node, RaceBrief } from "@/api/types";
 import { useMedia } from "@/lib/media";
-import { look } from "@/lib/words";
-import { CanvasControls, FIT } from "@/views/canvas/CanvasControls";
+import { displayState } from "@/lib/words";
+import { CanvasControls, FIT_VIEW_OPTIONS } from "@/views/canvas/CanvasControls";
 import { buildTree } from "@/views/tree/lineage";
 import { originEdges, reportEdges } from "./edges";
 import { Legend } from "./Legend";
-import { type Flow, NODE, neighbor, place } from "./layout";
+import { type LayoutDirection, layOutTree, NODE_SIZE, neighbor } from "./layout";
 import { type SessionFlowNode, SessionNode } from "./SessionNode";
 import css from "./TreeCanvas.module.css";
 import { Arrowheads, TreeEdge } from "./TreeEdge";
 import { useSessionNodes } from "./useSessionNodes";
 
 const NODE_TYPES = { session: SessionNode };
-const EDGE_TYPES = { tie: TreeEdge };
+const EDGE_TYPES = { treeEdge: TreeEdge };
 /** With more sessions than this, only visible ones are rendered. */
 const MANY = 120;
 /** With fewer sessions than this, a minimap is of no use. */
@@ -57,13 +57,13 @@ function Canvas({
   onOpen,
 }: TreeCanvasProps) {
   const wide = useMedia("(min-width: 48rem)");
-  const flow: Flow = wide ? "right" : "down";
+  const flow: LayoutDirection = wide ? "right" : "down";
   const [current, setCurrent] = useState(start);
   const shape = nodes
     .map((one) => `${one.id}${one.kind}${one.parentSessionId}${one.forkedFromSessionId}`)
     .join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: positions change with the shape of the tree, not with the state of sessions
-  const places = useMemo(() => place(buildTree(nodes), flow), [shape, flow]);
+  const places = useMemo(() => layOutTree(buildTree(nodes), flow), [shape, flow]);
   const focus = nodes.some((one) => one.id === current) ? current : (nodes[0]?.id ?? "");
   const flowNodes = useSessionNodes({ nodes, places, flow, current: focus, open, picked, races });
   const edges = useMemo(
@@ -76,9 +76,9 @@ function Canvas({
   // biome-ignore lint/correctness/useExhaustiveDependencies: fits the view when the tree has grown
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
-      if (wide) return void fitView(FIT);
+      if (wide) return void fitView(FIT_VIEW_OPTIONS);
       // On a phone, the tree is as wide as the screen and scrolls down.
-      const right = Math.max(...[...places.values()].map((at) => at.x)) + NODE.width;
+      const right = Math.max(...[...places.values()].map((at) => at.x)) + NODE_SIZE.width;
       const zoom = Math.min(1, Math.max(0.6, (box.current?.clientWidth ?? right) / (right + 32)));
       void setViewport({ x: 16 * zoom, y: 16, zoom });
     });
@@ -100,10 +100,13 @@ function Canvas({
     const hidden =
       left < 0 ||
       top < 0 ||
-      left + NODE.width * zoom > clientWidth ||
-      top + NODE.height * zoom > clientHeight;
+      left + NODE_SIZE.width * zoom > clientWidth ||
+      top + NODE_SIZE.height * zoom > clientHeight;
     if (hidden)
-      void setCenter(at.x + NODE.width / 2, at.y + NODE.height / 2, { zoom: getZoom(), duration: 150 });
+      void setCenter(at.x + NODE_SIZE.width / 2, at.y + NODE_SIZE.height / 2, {
+        zoom: getZoom(),
+        duration: 150,
+      });
     // The node may have to be rendered first.
     requestAnimationFrame(() =>
       requestAnimationFrame(() =>
@@ -157,7 +160,7 @@ function Canvas({
             pannable
             zoomable
             ariaLabel="Map of the tree"
-            nodeClassName={(one) => css[`map-${look(one.data.session)}`] ?? ""}
+            nodeClassName={(one) => css[`map-${displayState(one.data.session)}`] ?? ""}
           />
         )}
       </ReactFlow>

@@ -7,18 +7,18 @@ import css from "./TreeEdge.module.css";
 export const TreeEdge = memo(function TreeEdge(props: EdgeProps<Tie>) {
   const down = props.sourcePosition === Position.Bottom || props.targetPosition === Position.Bottom;
   const [path] = down ? getSmoothStepPath({ ...props, borderRadius: 10 }) : getBezierPath(props);
-  const { tie = "spawn", state } = props.data ?? {};
+  const { kind = "spawn", state } = props.data ?? {};
   // The label is beside its session, where edges do not cross.
-  const [x, y] = tie === "report" ? [props.sourceX, props.sourceY] : [props.targetX, props.targetY];
+  const [x, y] = kind === "report" ? [props.sourceX, props.sourceY] : [props.targetX, props.targetY];
   // A fork's label is above its edge; a report's is on it.
-  const beside = { x: x - 58, y: tie === "report" ? y : y - 14 };
-  const near = down ? { x: x + 56, y: y + (tie === "report" ? 33 : -64) } : beside;
+  const beside = { x: x - 58, y: kind === "report" ? y : y - 14 };
+  const near = down ? { x: x + 56, y: y + (kind === "report" ? 33 : -64) } : beside;
   return (
     <BaseEdge
       id={props.id}
       path={path}
-      className={`${css.tie} ${css[tie]} ${state ? (css[state] ?? "") : ""}`}
-      markerEnd={tie === "report" ? `url(#report-${state})` : undefined}
+      className={`${css.edge} ${css[kind]} ${state ? (css[state] ?? "") : ""}`}
+      markerEnd={kind === "report" ? `url(#report-${state})` : undefined}
       label={props.label}
       labelX={near.x}
       labelY={near.y}

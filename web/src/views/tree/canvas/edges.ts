@@ -1,13 +1,13 @@
 /** Builds the edges between sessions: forks, children, side questions and reports. */
 import type { Edge } from "@xyflow/react";
 import type { Callback, Node } from "@/api/types";
-import { nameOf } from "@/lib/words";
+import { sessionName } from "@/lib/words";
 import { originOf } from "@/views/tree/lineage";
 
 export type EdgeKind = "fork" | "spawn" | "sideQuestion" | "report";
 
 export interface TreeEdgeData extends Record<string, unknown> {
-  tie: EdgeKind;
+  kind: EdgeKind;
   /** The state of a report. */
   state?: Callback["state"];
 }
@@ -37,9 +37,9 @@ export function originEdges(nodes: readonly Node[], numbers: Map<string, number>
   return nodes.flatMap((node) => {
     const from = originOf(node);
     if (!from || !known.has(from) || from === node.id) return [];
-    const tie = KINDS[node.kind];
+    const kind = KINDS[node.kind];
     const number = node.branchTaskId ? numbers.get(node.branchTaskId) : undefined;
-    const label = tie !== "fork" ? undefined : number ? `fork after turn ${number}` : "fork";
+    const label = kind !== "fork" ? undefined : number ? `fork after turn ${number}` : "fork";
     return [
       {
         id: `${from}>${node.id}`,
@@ -47,13 +47,13 @@ export function originEdges(nodes: readonly Node[], numbers: Map<string, number>
         target: node.id,
         sourceHandle: "out",
         targetHandle: "in",
-        type: "tie",
+        type: "treeEdge",
         focusable: false,
         label,
         // Labels are drawn above other edges.
         zIndex: label ? 1 : 0,
-        ariaLabel: `${nameOf(node)}: ${LABELS[tie]} ${nameOf(known.get(from)!)}`,
-        data: { tie },
+        ariaLabel: `${sessionName(node)}: ${LABELS[kind]} ${sessionName(known.get(from)!)}`,
+        data: { kind },
       },
     ];
   });
@@ -77,12 +77,12 @@ export function reportEdges(nodes: readonly Node[], callbacks: readonly Callback
             target: one.parentSessionId,
             sourceHandle: "report-out",
             targetHandle: "report-in",
-            type: "tie",
+            type: "treeEdge",
             focusable: false,
             animated: one.state !== "delivered",
             label: REPORTS[one.state],
             ariaLabel: `${REPORTS[one.state]} to its parent`,
-            data: { tie: "report", state: one.state },
+            data: { kind: "report", state: one.state },
           },
         ]
       : [],

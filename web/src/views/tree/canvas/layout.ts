@@ -1,35 +1,38 @@
 /** Computes the positions of sessions on the canvas, and their neighbors for the arrow keys. */
 import { hierarchy, tree as tidy } from "d3-hierarchy";
-import { type Branching, type Kin, originOf, walk } from "@/views/tree/lineage";
+import { originOf, type TreeBranch, type TreeFields, walk } from "@/views/tree/lineage";
 
-export type Flow = "right" | "down";
+export type LayoutDirection = "right" | "down";
 export interface Point {
   x: number;
   y: number;
 }
 
-export const NODE = { width: 264, height: 104 };
+export const NODE_SIZE = { width: 264, height: 104 };
 const GAP = { along: 132, across: 28 };
 /** On a phone, sessions are stacked like a list. */
-const STEP = { x: 32, y: NODE.height + 24 };
+const STEP = { x: 32, y: NODE_SIZE.height + 24 };
 
 /** Returns the top left corners by id. `right` puts generations into columns, `down` makes an indented list. */
-export function place<T extends Kin>(roots: Branching<T>[], flow: Flow): Map<string, Point> {
+export function layOutTree<T extends TreeFields>(
+  roots: TreeBranch<T>[],
+  flow: LayoutDirection,
+): Map<string, Point> {
   if (flow === "down")
     return new Map(
       [...walk(roots)].map(([one, depth], at) => [one.id, { x: depth * STEP.x, y: at * STEP.y }]),
     );
-  const along = NODE.width + GAP.along;
+  const along = NODE_SIZE.width + GAP.along;
   // Several roots, whose common root was removed, get an invisible one.
-  const above = hierarchy<{ node?: T; children: Branching<T>[] }>(
+  const above = hierarchy<{ node?: T; children: TreeBranch<T>[] }>(
     roots.length === 1 ? roots[0]! : { children: roots },
   );
-  tidy<{ node?: T; children: Branching<T>[] }>().nodeSize([NODE.height + GAP.across, along])(above);
+  tidy<{ node?: T; children: TreeBranch<T>[] }>().nodeSize([NODE_SIZE.height + GAP.across, along])(above);
   const skipped = roots.length === 1 ? 0 : along;
   const positions = new Map<string, Point>();
   above.each((one) => {
     const { x = 0, y = 0 } = one;
-    if (one.data.node) positions.set(one.data.node.id, { x: y - skipped, y: x - NODE.height / 2 });
+    if (one.data.node) positions.set(one.data.node.id, { x: y - skipped, y: x - NODE_SIZE.height / 2 });
   });
   return positions;
 }
@@ -42,12 +45,12 @@ const ARROWS: Record<string, "parent" | "child" | "before" | "after"> = {
 };
 
 /** Returns the session that an arrow key leads to: the parent, the first child, or the one above or below. */
-export function neighbor<T extends Kin>(
+export function neighbor<T extends TreeFields>(
   nodes: readonly T[],
   places: Map<string, Point>,
   from: string,
   key: string,
-  flow: Flow,
+  flow: LayoutDirection,
 ): string | null {
   const way = ARROWS[key];
   const here = places.get(from);

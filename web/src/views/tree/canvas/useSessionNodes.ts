@@ -1,13 +1,13 @@
 /** Turns sessions into canvas nodes. Unchanged nodes stay the same objects, so that only changed sessions render again. */
 import { useMemo, useRef } from "react";
 import type { Node, RaceBrief } from "@/api/types";
-import { type Flow, NODE, type Point } from "./layout";
+import { type LayoutDirection, NODE_SIZE, type Point } from "./layout";
 import type { SessionFlowNode, SessionNodeData } from "./SessionNode";
 
 interface NodeInputs {
   nodes: Node[];
   places: Map<string, Point>;
-  flow: Flow;
+  flow: LayoutDirection;
   current: string;
   open: string | null;
   picked: string[] | null;
@@ -57,8 +57,8 @@ export function useSessionNodes({
         type: "session",
         position,
         data: data as SessionNodeData,
-        ...NODE,
-        measured: NODE,
+        ...NODE_SIZE,
+        measured: NODE_SIZE,
       };
     });
     known.current = new Map(made.map((one) => [one.id, one]));

@@ -11,7 +11,7 @@ export function Fold({
   line,
   trailing,
   children,
-  look = "plain",
+  variant = "plain",
 }: {
   /** Identifies the fold, so that its state outlasts the component. */
   name: string;
@@ -21,12 +21,12 @@ export function Fold({
   /** Shown at the end of the line. */
   trailing?: ReactNode;
   children: () => ReactNode;
-  look?: "plain" | "framed" | "small";
+  variant?: "plain" | "framed" | "small";
 }) {
   const [open, toggle] = useFold(name, startOpen);
   const id = useId();
   return (
-    <div className={css[look]}>
+    <div className={css[variant]}>
       <button
         type="button"
         className={css.line}

@@ -11,11 +11,11 @@ import {
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
-import { act, restoreCheckpoint } from "@/api/actions";
+import { restoreCheckpoint, runRequest } from "@/api/actions";
 import type { Message } from "@/api/types";
 import { routes } from "@/app/routes";
 import { firstLine, shortId } from "@/lib/format";
-import { TASKS } from "@/lib/words";
+import { TASK_STATUS_NAMES } from "@/lib/words";
 import { Code } from "@/ui/code/Code";
 import { Button } from "@/ui/controls/Button";
 import { toast } from "@/ui/feedback/toast";
@@ -30,7 +30,11 @@ const text = (value: unknown) => (typeof value === "string" ? value : "");
 
 const TONES: Record<string, Tone> = { completed: "done", failed: "failed", cancelled: "plain" };
 function StatusBadge({ status }: { status: string }) {
-  return <Badge tone={TONES[status] ?? "running"}>{TASKS[status as keyof typeof TASKS] ?? status}</Badge>;
+  return (
+    <Badge tone={TONES[status] ?? "running"}>
+      {TASK_STATUS_NAMES[status as keyof typeof TASK_STATUS_NAMES] ?? status}
+    </Badge>
+  );
 }
 
 /** Shows a child's report to this session. */
@@ -51,13 +55,13 @@ export function ChildReport({ message: { id, content } }: Props) {
       {lastMessage && (
         <Fold
           name={`${id} last`}
-          look="small"
+          variant="small"
           line={`Last message: ${firstLine(lastMessage.replaceAll(/[*_`#]/g, ""), 90)}`}
         >
           {() => <Markdown text={lastMessage} />}
         </Fold>
       )}
-      <Fold name={id} look="small" line="Full report">
+      <Fold name={id} variant="small" line="Full report">
         {() => <Code text={report} bare />}
       </Fold>
     </section>
@@ -116,7 +120,7 @@ function Undo({ checkpointId }: { checkpointId: string }) {
   const [busy, setBusy] = useState(false);
   const undo = async () => {
     setBusy(true);
-    if (await act(() => restoreCheckpoint(checkpointId))) toast("Restore undone.");
+    if (await runRequest(() => restoreCheckpoint(checkpointId))) toast("Restore undone.");
     setBusy(false);
   };
   return (

@@ -3,7 +3,7 @@ import { Circle, CircleCheck, CircleDot, ListChecks } from "lucide-react";
 import type { PlanStep } from "@/api/types";
 import css from "./Plan.module.css";
 
-const LOOKS = {
+const STATUS_MARKS = {
   pending: { icon: <Circle />, label: "To do" },
   in_progress: { icon: <CircleDot />, label: "In progress" },
   completed: { icon: <CircleCheck />, label: "Done" },
@@ -22,12 +22,12 @@ export function Plan({ steps }: { steps: PlanStep[] }) {
       </div>
       <ol className={css.steps}>
         {steps.map((step, at) => {
-          const look = LOOKS[step.status] ?? LOOKS.pending;
+          const mark = STATUS_MARKS[step.status] ?? STATUS_MARKS.pending;
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: a plan is replaced as a whole
             <li key={at} data-status={step.status}>
-              <span aria-hidden>{look.icon}</span>
-              <span className="visually-hidden">{look.label}: </span>
+              <span aria-hidden>{mark.icon}</span>
+              <span className="visually-hidden">{mark.label}: </span>
               <span className={css.text}>{step.content}</span>
             </li>
           );

@@ -64,7 +64,7 @@ export const Prompt = memo(function Prompt({ message, text }: { message: Message
         {long && !open ? `${shown.text.slice(0, MAX_LENGTH).trimEnd()} …` : text}
       </div>
       {long && (
-        <Button look="quiet" size="small" data-fold onClick={toggle}>
+        <Button variant="quiet" size="small" data-fold onClick={toggle}>
           {open ? "Show less" : shown.folded ? `Show all ${shown.lines} lines` : "Show all"}
         </Button>
       )}

@@ -25,7 +25,7 @@ export function CommandOutput({ terminal, running }: { terminal: Terminal; runni
         <CopyButton text={terminal.output} label="Copy output" />
       </div>
       {folded && (
-        <Button look="quiet" size="small" className={css.more} onClick={() => setOpen(true)}>
+        <Button variant="quiet" size="small" className={css.more} onClick={() => setOpen(true)}>
           Show all {lines} lines
         </Button>
       )}

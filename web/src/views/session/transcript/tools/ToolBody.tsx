@@ -62,12 +62,12 @@ export function ToolBody({ message, state }: { message: Message; state: ToolStat
       )}
       {childId && <Link href={routes.session(childId)}>Open session</Link>}
       {!isEmpty(content.args) && !terminal && (
-        <Fold name={`${message.id} args`} look="small" line="Arguments" startOpen={isPlain && !text}>
+        <Fold name={`${message.id} args`} variant="small" line="Arguments" startOpen={isPlain && !text}>
           {() => <Json value={content.args} />}
         </Fold>
       )}
       {isPlain && !isEmpty(content.result?.output) && (
-        <Fold name={`${message.id} output`} look="small" line="Raw output">
+        <Fold name={`${message.id} output`} variant="small" line="Raw output">
           {() => <Json value={content.result?.output} />}
         </Fold>
       )}

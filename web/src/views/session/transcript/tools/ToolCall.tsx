@@ -17,7 +17,7 @@ import {
 } from "lucide-react";
 import { memo, type ReactNode, useMemo } from "react";
 import type { Message } from "@/api/types";
-import { isOver } from "@/lib/words";
+import { hasEnded } from "@/lib/words";
 import { DiffCounts } from "@/ui/diff/DiffView";
 import { fileOf } from "@/ui/diff/parsePatch";
 import { Fold } from "../messages/Fold";
@@ -53,7 +53,7 @@ export const ToolCall = memo(function ToolCall({ message }: { message: Message }
   const { content } = message;
   const shortPath = useShortPath();
   const task = useTaskOf(message.taskId);
-  const state = toolState(content, task ? isOver(task.status) : false);
+  const state = toolState(content, task ? hasEnded(task.status) : false);
   const files = useMemo(
     () => editsOf(content).map((edit) => fileOf(edit.path, edit.oldText, edit.newText)),
     [content],
@@ -67,7 +67,7 @@ export const ToolCall = memo(function ToolCall({ message }: { message: Message }
   return (
     <Fold
       name={message.id}
-      look="framed"
+      variant="framed"
       startOpen={isSmall}
       icon={ICONS[String(content.kind)] ?? <Wrench />}
       line={<span className={content.kind === "execute" ? css.command : css.title}>{title}</span>}

@@ -4,7 +4,7 @@ import { taskDiffQuery } from "@/api/queries";
 import type { Task } from "@/api/types";
 import { firstLine, plural } from "@/lib/format";
 import { usePref } from "@/lib/prefs";
-import { isOver } from "@/lib/words";
+import { hasEnded } from "@/lib/words";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
 import { DiffCounts, DiffView } from "@/ui/diff/DiffView";
@@ -27,7 +27,7 @@ export function ChangesDialog({ task, onClose }: { task: Task; onClose: () => vo
                 </span>
                 <Switch label="Side by side" checked={split} onChange={setSplit} />
               </div>
-              {!isOver(task.status) && (
+              {!hasEnded(task.status) && (
                 <p className={css.hint}>The turn is still running. These are its changes so far.</p>
               )}
               {diff.overlaps.length > 0 && (

@@ -98,7 +98,7 @@ export function RestoreDialog({ task, onClose }: { task: Task; onClose: () => vo
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
-            look={force ? "danger" : "primary"}
+            variant={force ? "danger" : "primary"}
             busy={busy}
             disabled={!whole && !files.length}
           >
@@ -181,7 +181,7 @@ function RestoreResult({ result, onClose }: { result: Restored; onClose: () => v
               Undo
             </Button>
           )}
-          <Button look="primary" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Done
           </Button>
         </>

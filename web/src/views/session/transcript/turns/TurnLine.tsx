@@ -3,7 +3,7 @@ import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, Undo2 } from "lucide-
 import { memo, type ReactNode, useEffect, useReducer, useState } from "react";
 import type { Task } from "@/api/types";
 import { duration, money, plural, tokens } from "@/lib/format";
-import { isOver, TASKS } from "@/lib/words";
+import { hasEnded, TASK_STATUS_NAMES } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
 import { useTaskOf, useTranscriptContext } from "../TranscriptContext";
@@ -18,7 +18,7 @@ const secondsOf = (task: Task, now: number) =>
 
 function Elapsed({ task }: { task: Task }) {
   const [, tick] = useReducer((count: number) => count + 1, 0);
-  const over = isOver(task.status);
+  const over = hasEnded(task.status);
   useEffect(() => {
     if (over) return;
     const timer = setInterval(tick, 1000);
@@ -52,7 +52,7 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
   const task = useTaskOf(taskId);
   const [dialog, setDialog] = useState<"changes" | "restore" | null>(null);
   if (!task) return <div className={css.line} data-row={`task:${taskId}`} />;
-  const over = isOver(task.status);
+  const over = hasEnded(task.status);
   const hasFiles = Boolean(task.gitBefore?.sha);
   const close = () => setDialog(null);
   return (
@@ -64,7 +64,7 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
           ) : (
             !over && task.status !== "interrupted" && <LoaderCircle className={css.spin} aria-hidden />
           )}
-          {TASKS[task.status]}
+          {TASK_STATUS_NAMES[task.status]}
         </span>
         <Elapsed task={task} />
         {factsOf(task)}
@@ -73,15 +73,15 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
         <div className={css.actions}>
           {hasFiles && (
             <>
-              <Button look="quiet" size="small" icon={<FileDiff />} onClick={() => setDialog("changes")}>
+              <Button variant="quiet" size="small" icon={<FileDiff />} onClick={() => setDialog("changes")}>
                 Changes
               </Button>
-              <Button look="quiet" size="small" icon={<Undo2 />} onClick={() => setDialog("restore")}>
+              <Button variant="quiet" size="small" icon={<Undo2 />} onClick={() => setDialog("restore")}>
                 Restore files…
               </Button>
             </>
           )}
-          <Button look="quiet" size="small" icon={<GitFork />} onClick={() => onFork(taskId)}>
+          <Button variant="quiet" size="small" icon={<GitFork />} onClick={() => onFork(taskId)}>
             Fork from here
           </Button>
         </div>

@@ -38,8 +38,8 @@ export function ago(time: string, now = Date.now()): string {
   return new Date(time).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+export function plural(count: number, name: string, many = `${name}s`): string {
+  return `${count} ${count === 1 ? name : many}`;
 }
 
 /** Returns the first line of a text, shortened at the end of a word. */

@@ -37,7 +37,7 @@ const ALIASES: Partial<Record<Mode, Mode>> = { ask: "default", "allow-all": "byp
 /** Returns the mode that an alias stands for. */
 export const resolveMode = (mode: Mode): Mode => ALIASES[mode] ?? mode;
 
-export const modeName = (mode: Mode) => MODES.find((one) => one.mode === resolveMode(mode))?.name ?? mode;
+export const modeName = (mode: Mode) => MODES.find((item) => item.mode === resolveMode(mode))?.name ?? mode;
 
 /** Tells whether a mode never asks; such modes are shown with a warning. */
 export const neverAsks = (mode: Mode) => resolveMode(mode) === "bypassPermissions";
@@ -71,15 +71,15 @@ export interface StateFields {
   failed?: boolean;
 }
 
-export function displayState(one: StateFields): DisplayState {
-  if (one.status === "error") return "failed";
-  if (one.status === "cancelled") return "cancelled";
-  if (one.status === "completed") return "done";
-  if (one.activity === "waiting_permission" || one.asking) return "waiting";
-  if (one.activity === "running") return "running";
-  if (one.queued) return one.queuePaused ? "paused" : "queued";
-  if (one.failed) return "failed";
-  return one.activity === "not_started" ? "new" : "idle";
+export function displayState(stateFields: StateFields): DisplayState {
+  if (stateFields.status === "error") return "failed";
+  if (stateFields.status === "cancelled") return "cancelled";
+  if (stateFields.status === "completed") return "done";
+  if (stateFields.activity === "waiting_permission" || stateFields.asking) return "waiting";
+  if (stateFields.activity === "running") return "running";
+  if (stateFields.queued) return stateFields.queuePaused ? "paused" : "queued";
+  if (stateFields.failed) return "failed";
+  return stateFields.activity === "not_started" ? "new" : "idle";
 }
 
 export const STATE_NAMES: Record<DisplayState, string> = {
@@ -110,6 +110,6 @@ export const hasEnded = (status: TaskStatus) =>
   status === "completed" || status === "failed" || status === "cancelled";
 
 /** Returns a session's title, or else the beginning of its first prompt. */
-export function sessionName(one: { title: string; firstPrompt?: string | null; id: string }): string {
-  return one.title || one.firstPrompt?.trim().split("\n", 1)[0]?.slice(0, 120) || "Untitled session";
+export function sessionName(item: { title: string; firstPrompt?: string | null; id: string }): string {
+  return item.title || item.firstPrompt?.trim().split("\n", 1)[0]?.slice(0, 120) || "Untitled session";
 }

@@ -16,11 +16,11 @@ export const useHome = () => useQuery(homeQuery());
 const HITS = 20;
 
 /** Pages of search results. They stay while they are shown and are fetched again on the next visit. */
-export const searchQuery = (wanted: operations["ApiSearchSearch"]["parameters"]["query"]) =>
+export const searchQuery = (item: operations["ApiSearchSearch"]["parameters"]["query"]) =>
   infiniteQueryOptions({
-    queryKey: ["search", wanted],
+    queryKey: ["search", item],
     queryFn: ({ pageParam }) =>
-      dataOf(api.GET("/api/search", { params: { query: { ...wanted, limit: HITS, offset: pageParam } } })),
+      dataOf(api.GET("/api/search", { params: { query: { ...item, limit: HITS, offset: pageParam } } })),
     initialPageParam: 0,
     getNextPageParam: (last) => (last.results.length < HITS ? undefined : last.offset + HITS),
     staleTime: 5000,

@@ -18,6 +18,6 @@ it("returns all unfinished tasks and the newest finished ones", async () => {
     const tasks = fitting.slice(offset, offset + Number(query.get("limit")));
     return Response.json({ tasks, total: fitting.length, limit: 500, offset });
   });
-  const found = await new QueryClient().fetchQuery(tasksQuery("s"));
-  expect(found.map((task) => task.id)).toEqual(["t3", ...all.slice(-500).map((task) => task.id)]);
+  const tasks = await new QueryClient().fetchQuery(tasksQuery("s"));
+  expect(tasks.map((task) => task.id)).toEqual(["t3", ...all.slice(-500).map((task) => task.id)]);
 });

@@ -102,7 +102,9 @@ export const lastTextQuery = (sessionId: string, after: string | null = null) =>
           params: { path: { sessionId }, query: { limit: 30 } },
         }),
       )) as Message[];
-      const last = messages.findLast((one) => one.role === "agent" && one.content.type === "text");
+      const last = messages.findLast(
+        (message) => message.role === "agent" && message.content.type === "text",
+      );
       return last?.content.text ?? "";
     },
   });

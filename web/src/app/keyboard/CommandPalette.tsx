@@ -17,7 +17,7 @@ import { type Action, useActions, useOfferedActions } from "./shortcuts";
 
 const KeyboardHelp = lazy(() => import("./KeyboardHelp"));
 
-const groups = (actions: readonly Action[]) => [...Map.groupBy(actions, (one) => one.group)];
+const groups = (actions: readonly Action[]) => [...Map.groupBy(actions, (action) => action.group)];
 
 export function CommandPalette() {
   const [open, setOpen] = useState<"palette" | "keys" | null>(null);
@@ -76,30 +76,30 @@ function Contents({ close }: { close: () => void }) {
         <Command.Empty className={css.none}>No matching commands or sessions.</Command.Empty>
         {groups(offered).map(([group, actions]) => (
           <Command.Group key={group} heading={group} className={css.group}>
-            {actions.map((one) => (
+            {actions.map((action) => (
               <Command.Item
-                key={`${group} ${one.label}`}
-                value={`${group} ${one.label} ${one.words ?? ""}`}
-                onSelect={run(one.run)}
+                key={`${group} ${action.label}`}
+                value={`${group} ${action.label} ${action.words ?? ""}`}
+                onSelect={run(action.run)}
                 className={css.item}
               >
-                <span className={css.name}>{one.label}</span>
-                {one.keys && <Kbd keys={one.keys} />}
+                <span className={css.name}>{action.label}</span>
+                {action.keys && <Kbd keys={action.keys} />}
               </Command.Item>
             ))}
           </Command.Group>
         ))}
         <Command.Group heading="Sessions" className={css.group}>
-          {sessions.map((one) => (
+          {sessions.map((session) => (
             <Command.Item
-              key={one.id}
-              value={`${sessionName(one)} ${one.agent} ${one.id}`}
-              onSelect={run(() => navigate(routes.session(one.id)))}
+              key={session.id}
+              value={`${sessionName(session)} ${session.agent} ${session.id}`}
+              onSelect={run(() => navigate(routes.session(session.id)))}
               className={css.item}
             >
-              <StateMark state={one} />
-              <span className={css.name}>{sessionName(one)}</span>
-              <AgentMark agent={one.agent} />
+              <StateMark state={session} />
+              <span className={css.name}>{sessionName(session)}</span>
+              <AgentMark agent={session.agent} />
             </Command.Item>
           ))}
         </Command.Group>

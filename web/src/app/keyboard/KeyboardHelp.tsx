@@ -5,7 +5,7 @@ import css from "./KeyboardHelp.module.css";
 import { useOfferedActions } from "./shortcuts";
 
 export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
-  const keyed = useOfferedActions().filter((one) => one.keys);
+  const keyed = useOfferedActions().filter((action) => action.keys);
   return (
     <Dialog
       open
@@ -15,15 +15,15 @@ export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
       wide
     >
       <div className={css.groups}>
-        {[...Map.groupBy(keyed, (one) => one.group)].map(([group, actions]) => (
+        {[...Map.groupBy(keyed, (action) => action.group)].map(([group, actions]) => (
           <section key={group}>
             <h3 className={css.heading}>{group}</h3>
             <dl className={css.keys}>
-              {actions.map((one) => (
-                <div key={one.label} className={css.row}>
-                  <dt>{one.label}</dt>
+              {actions.map((action) => (
+                <div key={action.label} className={css.row}>
+                  <dt>{action.label}</dt>
                   <dd>
-                    <Kbd keys={one.keys!} />
+                    <Kbd keys={action.keys!} />
                   </dd>
                 </div>
               ))}

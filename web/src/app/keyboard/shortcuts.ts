@@ -24,12 +24,13 @@ export const useOfferedActions = (): readonly Action[] => useExternal(offered);
 export function useActions(actions: Action[]): void {
   const now = useRef(actions);
   now.current = actions;
-  const shape = actions.map((one) => `${one.keys}|${one.label}|${one.group}`).join("\n");
+  const shape = actions.map((action) => `${action.keys}|${action.label}|${action.group}`).join("\n");
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list changes only with labels and keys; `run` is read from the ref
   useEffect(() => {
-    const mine = now.current.map((one, at) => ({ ...one, run: () => now.current[at]?.run() }));
+    const mine = now.current.map((action, at) => ({ ...action, run: () => now.current[at]?.run() }));
     offered.set([...offered.get(), ...mine]);
-    return () => offered.set(offered.get().filter((one) => !mine.includes(one as (typeof mine)[number])));
+    return () =>
+      offered.set(offered.get().filter((action) => !mine.includes(action as (typeof mine)[number])));
   }, [shape]);
 }
 
@@ -51,7 +52,7 @@ function onKey(event: KeyboardEvent): void {
   // The action registered last belongs to the innermost component.
   const action = [...offered.get()]
     .reverse()
-    .find((one) => one.keys && (one.keys === pair || one.keys === pressed));
+    .find((item) => item.keys && (item.keys === pair || item.keys === pressed));
   first = action ? { key: "", at: 0 } : { key: pressed, at: Date.now() };
   if (!action) return;
   event.preventDefault();

@@ -64,7 +64,7 @@ export function StateMark({ state, showLabel = false }: { state: StateFields; sh
     <span
       className={`${css.state} ${TONES[shown]}`}
       title={showLabel ? undefined : STATE_NAMES[shown]}
-      data-state={shown}
+      data-session-state={shown}
     >
       <span aria-hidden className={css.stateIcon}>
         {ICONS[shown]}

@@ -30,7 +30,7 @@ export default function Board({ params }: { params: { boardId?: string } }) {
     <QueryResult query={boards} loading={<Skeleton lines={4} block />}>
       {(known) => {
         const { boardId } = params;
-        const board = known.find((one) => (boardId ? one.id === boardId : one.isDefault));
+        const board = known.find((item) => (boardId ? item.id === boardId : item.isDefault));
         if (!board)
           return (
             <Empty
@@ -62,7 +62,7 @@ function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecor
     () => ({
       act: (what: CardAct, card: Card) => setAsked({ what, card }),
       unfold: (card: Card) => setWhole((known) => new Set(known).add(cardId(card))),
-      boards: boards.filter((one) => one.id !== board.id),
+      boards: boards.filter((entry) => entry.id !== board.id),
       moveTo: (to: BoardRecord, card: Card) => void moveToBoard(card, board.id, to),
     }),
     [boards, board.id],

@@ -6,7 +6,7 @@ import { cardId } from "./canvas/cardLayout";
 import { CardBody, CardHead } from "./card/Card";
 
 export function BoardList({ cards, whole }: { cards: Card[]; whole: ReadonlySet<string> }) {
-  const repos = useMemo(() => [...Map.groupBy(cards, (one) => one.repo.id).values()], [cards]);
+  const repos = useMemo(() => [...Map.groupBy(cards, (item) => item.repo.id).values()], [cards]);
   return (
     <ul className={css.repos} data-testid="board-list">
       {repos.map((group) => (

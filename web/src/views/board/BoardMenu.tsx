@@ -28,15 +28,15 @@ export function BoardMenu({ boards, board }: { boards: Board[]; board: Board }) 
         }
       >
         <MenuLabel>Boards</MenuLabel>
-        {boards.map((one) => (
+        {boards.map((entry) => (
           <MenuItem
-            key={one.id}
+            key={entry.id}
             icon={<LayoutDashboard />}
-            disabled={one.id === board.id}
-            onSelect={() => navigate(one.isDefault ? routes.board : routes.boardOf(one.id))}
+            disabled={entry.id === board.id}
+            onSelect={() => navigate(entry.isDefault ? routes.board : routes.boardOf(entry.id))}
           >
-            {one.name}
-            {one.id === board.id && " (current)"}
+            {entry.name}
+            {entry.id === board.id && " (current)"}
           </MenuItem>
         ))}
         <MenuSeparator />
@@ -54,7 +54,7 @@ export function BoardMenu({ boards, board }: { boards: Board[]; board: Board }) 
         <NameDialog
           board={asked === "rename" ? board : null}
           onClose={() => setAsked(null)}
-          onMade={(made) => navigate(routes.boardOf(made.id))}
+          onMade={(item) => navigate(routes.boardOf(item.id))}
         />
       )}
       {asked === "delete" && (

@@ -34,7 +34,7 @@ const card = (id: string, repo: string, sessions: CardSession[], more: Partial<C
   }) as Card;
 
 const overlaps = (cards: Card[], places = layOutCards(cards)) => {
-  const boxes = cards.map((one) => ({ ...places.get(cardId(one))!, height: cardHeight(one) }));
+  const boxes = cards.map((entry) => ({ ...places.get(cardId(entry))!, height: cardHeight(entry) }));
   return boxes.some((a, at) =>
     boxes
       .slice(at + 1)
@@ -58,7 +58,7 @@ describe("layout", () => {
     const places = layOutCards(MANY);
     expect(places.size).toBe(300);
     expect(overlaps(MANY, places)).toBe(false);
-    const first = MANY.filter((one) => one.repo.id === "r0").map((one) => places.get(cardId(one))!.x);
+    const first = MANY.filter((item) => item.repo.id === "r0").map((item) => places.get(cardId(item))!.x);
     expect(Math.max(...first)).toBeLessThan(8 * CARD_WIDTH);
   });
 
@@ -92,7 +92,8 @@ describe("filter", () => {
     card("b", "2", [session("tests", { status: "error" })]),
     card("c", "2", []),
   ];
-  const ids = (found: Card[]) => found.map((one) => `${cardId(one)}:${one.sessions.map((each) => each.id)}`);
+  const ids = (array: Card[]) =>
+    array.map((item) => `${cardId(item)}:${item.sessions.map((each) => each.id)}`);
 
   it("returns the same cards without a filter", () => {
     expect(filtered(cards, NO_FILTER)).toBe(cards);

@@ -44,11 +44,11 @@ export function filtered(cards: Card[], { repo, state, words }: BoardFilter): Ca
       card.worktree?.path ?? card.repo.path,
       card.worktree?.notes,
     ];
-    const placeFits = !text || place.some((one) => one?.toLowerCase().includes(text));
+    const placeFits = !text || place.some((item) => item?.toLowerCase().includes(text));
     const sessions = card.sessions.filter(
-      (one) =>
-        matchesState(one, state) &&
-        (placeFits || `${sessionName(one)} ${one.agent}`.toLowerCase().includes(text)),
+      (session) =>
+        matchesState(session, state) &&
+        (placeFits || `${sessionName(session)} ${session.agent}`.toLowerCase().includes(text)),
     );
     if (!sessions.length && (state !== "all" || !placeFits)) return [];
     return [

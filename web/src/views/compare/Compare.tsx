@@ -32,7 +32,9 @@ export default function Compare({ params }: { params: Params }) {
   return (
     <QueryResult query={query} loading={<Skeleton lines={4} block />}>
       {(tree) => {
-        const pair = [params.left, params.right].map((id) => tree.sessions.find((one) => one.id === id));
+        const pair = [params.left, params.right].map((id) =>
+          tree.sessions.find((session) => session.id === id),
+        );
         if (!pair[0] || !pair[1])
           return (
             <Empty
@@ -51,15 +53,15 @@ export default function Compare({ params }: { params: Params }) {
 function ComparisonView({ treeId, pair }: { treeId: string; pair: [Node, Node] }) {
   const [, navigate] = useLocation();
   const [tab, setTab] = usePref("compareTab", "words");
-  const diffs = useQueries({ queries: pair.map((one) => sessionDiffQuery(one.id)) });
+  const diffs = useQueries({ queries: pair.map((item) => sessionDiffQuery(item.id)) });
   useTitle(`${sessionName(pair[0])} and ${sessionName(pair[1])} · Compare`);
-  const texts = diffs.map((one) => one.data?.text);
+  const texts = diffs.map((diff) => diff.data?.text);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the texts change
   const sides = useMemo(
     () =>
-      pair.map((one, at) => ({
-        key: one.id,
-        title: `${"AB"[at]}: ${sessionName(one)}`,
+      pair.map((item, at) => ({
+        key: item.id,
+        title: `${"AB"[at]}: ${sessionName(item)}`,
         patch: texts[at] ?? (diffs[at]?.error ? "" : undefined),
         note: diffs[at]?.error?.message ?? diffs[at]?.data?.note,
       })),
@@ -79,7 +81,7 @@ function ComparisonView({ treeId, pair }: { treeId: string; pair: [Node, Node] }
           View tree
         </ButtonLink>
       </header>
-      <UsageTable pair={pair} files={diffs.map((one) => one.data)} />
+      <UsageTable pair={pair} files={diffs.map((diff) => diff.data)} />
       <Tabs.Root value={tab} onValueChange={setTab} className={css.tabs}>
         <Tabs.List className={css.tabList} aria-label="Comparison">
           <Tabs.Trigger value="words" className={css.tab}>
@@ -107,11 +109,11 @@ interface DiffStats {
 }
 
 function UsageTable({ pair, files }: { pair: [Node, Node]; files: (DiffStats | undefined)[] }) {
-  const lines: [string, (one: Node, at: number) => string | number][] = [
-    ["Turns", (one) => one.turns],
-    ["Time", (one) => duration(one.seconds)],
-    ["Tokens", (one) => tokens(one.tokens)],
-    ["Cost", (one) => money(one.cost)],
+  const lines: [string, (item: Node, at: number) => string | number][] = [
+    ["Turns", (item) => item.turns],
+    ["Time", (item) => duration(item.seconds)],
+    ["Tokens", (item) => tokens(item.tokens)],
+    ["Cost", (item) => money(item.cost)],
     ["Files", (_, at) => files[at]?.files.length ?? "–"],
     ["Lines", (_, at) => (files[at] ? `+${files[at].additions} −${files[at].deletions}` : "–")],
   ];
@@ -131,20 +133,20 @@ function UsageTable({ pair, files }: { pair: [Node, Node]; files: (DiffStats | u
           </tr>
         </thead>
         <tbody>
-          {pair.map((one, at) => (
-            <tr key={one.id}>
+          {pair.map((item, at) => (
+            <tr key={item.id}>
               <th scope="row">
                 <span className={css.who}>
                   <span className={css.letter}>{"AB"[at]}</span>
-                  <AgentMark agent={one.agent} />
-                  <Link href={routes.session(one.id)}>{sessionName(one)}</Link>
+                  <AgentMark agent={item.agent} />
+                  <Link href={routes.session(item.id)}>{sessionName(item)}</Link>
                 </span>
               </th>
               <td>
-                <StateMark state={one} showLabel />
+                <StateMark state={item} showLabel />
               </td>
               {lines.map(([name, value]) => (
-                <td key={name}>{value(one, at)}</td>
+                <td key={name}>{value(item, at)}</td>
               ))}
             </tr>
           ))}
@@ -160,9 +162,9 @@ function Transcripts({ pair }: { pair: [Node, Node] }) {
     return (
       // Mounted anew on a swap, because elements that are moved lose their scroll position.
       <div key={pair[0].id} className={css.pair}>
-        {pair.map((one, at) => (
-          <section key={one.id} className={css.side} aria-label={`${"AB"[at]}: ${sessionName(one)}`}>
-            <SessionTranscript node={one} />
+        {pair.map((item, at) => (
+          <section key={item.id} className={css.side} aria-label={`${"AB"[at]}: ${sessionName(item)}`}>
+            <SessionTranscript node={item} />
           </section>
         ))}
       </div>
@@ -170,15 +172,15 @@ function Transcripts({ pair }: { pair: [Node, Node] }) {
   return (
     <Tabs.Root defaultValue="A" className={css.tabs}>
       <Tabs.List className={css.tabList} aria-label="Session">
-        {pair.map((one, at) => (
-          <Tabs.Trigger key={one.id} value={"AB"[at]!} className={css.tab}>
-            {"AB"[at]}: {sessionName(one)}
+        {pair.map((item, at) => (
+          <Tabs.Trigger key={item.id} value={"AB"[at]!} className={css.tab}>
+            {"AB"[at]}: {sessionName(item)}
           </Tabs.Trigger>
         ))}
       </Tabs.List>
-      {pair.map((one, at) => (
-        <Tabs.Content key={one.id} value={"AB"[at]!} className={css.side}>
-          <SessionTranscript node={one} />
+      {pair.map((item, at) => (
+        <Tabs.Content key={item.id} value={"AB"[at]!} className={css.side}>
+          <SessionTranscript node={item} />
         </Tabs.Content>
       ))}
     </Tabs.Root>

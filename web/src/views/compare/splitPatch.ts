@@ -14,7 +14,7 @@ export function splitByFile(patch: string): Map<string, string> {
 function nameIn(part: string): string | null {
   const head = part.split(/^@@/m, 1)[0]!;
   for (const mark of ["+++ b/", "rename to ", "--- a/"]) {
-    const line = head.split("\n").find((one) => one.startsWith(mark));
+    const line = head.split("\n").find((name) => name.startsWith(mark));
     if (line) return unquoted(line.slice(mark.length).split("\t", 1)[0]!);
   }
   // Empty and binary files have none of these lines; their first line has the same name twice.
@@ -25,4 +25,4 @@ const unquoted = (name: string) => name.replace(/^"(.*)"$/, "$1");
 
 /** Returns the names of all files in some patches, sorted. */
 export const filesOf = (patches: Map<string, string>[]): string[] =>
-  [...new Set(patches.flatMap((one) => [...one.keys()]))].sort();
+  [...new Set(patches.flatMap((map) => [...map.keys()]))].sort();

@@ -26,7 +26,7 @@ export const isFirstRun = (home: HomeData): boolean =>
 
 /** Returns the sessions that can be marked as read. */
 export const unreadSessionIds = (home: HomeData): string[] =>
-  [...home.needs.failed, ...home.needs.review].map((one) => one.id);
+  [...home.needs.failed, ...home.needs.review].map((item) => item.id);
 
 export function errorMessage(session: HomeSession): string {
   const error = session.lastTask?.error as { message?: string } | null | undefined;

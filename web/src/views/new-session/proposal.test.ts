@@ -21,9 +21,9 @@ const agents = [{ name: "codex", defaultMode: "auto" }] as Agent[];
 const context: ProposalContext = { session, repos, worktrees, agents };
 
 const read = (tool: string, given: Record<string, unknown>, more: Partial<ProposalContext> = {}) => {
-  const found = readProposal(tool, given, { ...context, ...more });
-  if (!found) throw new Error(`${tool} is no proposal`);
-  return found;
+  const item = readProposal(tool, given, { ...context, ...more });
+  if (!item) throw new Error(`${tool} is no proposal`);
+  return item;
 };
 
 describe("agor_sessions_create", () => {

@@ -34,12 +34,12 @@ const FORCEABLE = new Set(["folder_busy", "source_changed"]);
 
 export function KeepDialog({
   race,
-  one,
+  racer,
   onClose,
   onKept,
 }: {
   race: Race;
-  one: RacerStatus;
+  racer: RacerStatus;
   onClose: () => void;
   onKept: (kept: KeepResult) => void;
 }) {
@@ -47,7 +47,7 @@ export function KeepDialog({
   const [force, setForce] = useState(false);
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<ApiError | null>(null);
-  const others = race.contenders.filter((other) => other.sessionId !== one.sessionId && !other.archived);
+  const others = race.contenders.filter((other) => other.sessionId !== racer.sessionId && !other.archived);
   const working = others.filter((other) => other.activity !== "idle" && other.activity !== "not_started");
   // Overrides only the last refusal, not another one that follows.
   const forceable = refused !== null && FORCEABLE.has(refused.code);
@@ -59,7 +59,7 @@ export function KeepDialog({
   const keep = async () => {
     setBusy(true);
     try {
-      onKept(await keepRacer(race.raceId, { sessionId: one.sessionId, how, force: forceable && force }));
+      onKept(await keepRacer(race.raceId, { sessionId: racer.sessionId, how, force: forceable && force }));
       onClose();
     } catch (error) {
       setForce(false);
@@ -72,7 +72,7 @@ export function KeepDialog({
       open
       onClose={onClose}
       onSubmit={() => void keep()}
-      title={`Keep racer ${one.number}, ${one.agent}?`}
+      title={`Keep racer ${racer.number}, ${racer.agent}?`}
       description="Uncommitted changes are first committed to its branch."
       footer={
         <>

@@ -28,24 +28,24 @@ export default function Race({ params }: { params: { raceId: string } }) {
 
 /** Toggles a racer; a third choice replaces the oldest. */
 const toggle = (known: string[], id: string) =>
-  known.includes(id) ? known.filter((one) => one !== id) : [...known, id].slice(-2);
+  known.includes(id) ? known.filter((name) => name !== id) : [...known, id].slice(-2);
 
 function RaceView({ race }: { race: RaceRecord }) {
   const [shown, setShown] = useState(() =>
     race.contenders
-      .filter((one) => one.files)
+      .filter((racer) => racer.files)
       .slice(0, 2)
-      .map((one) => one.sessionId),
+      .map((racer) => racer.sessionId),
   );
   const [keeping, setKeeping] = useState<RacerStatus | null>(null);
   const [kept, setKept] = useState<KeepResult | null>(null);
   const name = firstLine(race.prompt, 90) || "Race";
   useTitle(`${name} · Race`);
   useActions(
-    race.contenders.map((one) => ({
-      label: `Show changes of racer ${one.number}`,
+    race.contenders.map((racer) => ({
+      label: `Show changes of racer ${racer.number}`,
       group: "Race",
-      run: () => setShown(toggle(shown, one.sessionId)),
+      run: () => setShown(toggle(shown, racer.sessionId)),
     })),
   );
   return (
@@ -71,27 +71,30 @@ function RaceView({ race }: { race: RaceRecord }) {
       )}
       {kept && <Outcome kept={kept} />}
       <div className={css.contenders}>
-        {race.contenders.map((one) => (
+        {race.contenders.map((racer) => (
           <RacerCard
-            key={one.sessionId}
-            {...{ race, one }}
-            shown={shown.includes(one.sessionId)}
-            onShow={() => setShown(toggle(shown, one.sessionId))}
-            onKeep={() => setKeeping(one)}
+            key={racer.sessionId}
+            race={race}
+            racer={racer}
+            shown={shown.includes(racer.sessionId)}
+            onShow={() => setShown(toggle(shown, racer.sessionId))}
+            onKeep={() => setKeeping(racer)}
           />
         ))}
       </div>
       <Changes race={race} shown={shown} />
-      {keeping && <KeepDialog race={race} one={keeping} onClose={() => setKeeping(null)} onKept={setKept} />}
+      {keeping && (
+        <KeepDialog race={race} racer={keeping} onClose={() => setKeeping(null)} onKept={setKept} />
+      )}
     </div>
   );
 }
 
 function RaceState({ race }: { race: RaceRecord }) {
-  const kept = race.contenders.find((one) => one.kept);
+  const kept = race.contenders.find((racer) => racer.kept);
   if (kept) return <>Decided: kept racer {kept.number}</>;
   const open = race.contenders.filter(
-    (one) => !["completed", "failed", "cancelled"].includes(one.taskStatus ?? "completed"),
+    (racer) => !["completed", "failed", "cancelled"].includes(racer.taskStatus ?? "completed"),
   );
   return open.length ? <>{plural(open.length, "racer")} still working</> : <>All finished</>;
 }
@@ -140,7 +143,7 @@ function Outcome({ kept }: { kept: KeepResult }) {
     checkout: "Its files were copied, not committed.",
     branch: `Its branch${kept.branch ? ` ${kept.branch}` : ""} was kept.`,
   };
-  const recoverable = (kept.others ?? []).filter((one) => one.recover || one.message);
+  const recoverable = (kept.others ?? []).filter((item) => item.recover || item.message);
   return (
     <section className={css.outcome} role="status" aria-label="Result">
       <p>{words[kept.how]}</p>
@@ -148,9 +151,9 @@ function Outcome({ kept }: { kept: KeepResult }) {
         <>
           <p>The others were archived. To recover one:</p>
           <ul>
-            {recoverable.map((one) => (
-              <li key={one.sessionId}>
-                {one.message} {one.recover && <code>{one.recover}</code>}
+            {recoverable.map((item) => (
+              <li key={item.sessionId}>
+                {item.message} {item.recover && <code>{item.recover}</code>}
               </li>
             ))}
           </ul>

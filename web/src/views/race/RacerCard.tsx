@@ -13,79 +13,79 @@ import css from "./RacerCard.module.css";
 
 export interface RacerCardProps {
   race: Race;
-  one: RacerStatus;
+  racer: RacerStatus;
   shown: boolean;
   onShow: () => void;
   onKeep: () => void;
 }
 
-export function RacerCard({ race, one, shown, onShow, onKeep }: RacerCardProps) {
-  const answer = useQuery(lastTextQuery(one.sessionId));
+export function RacerCard({ race, racer, shown, onShow, onKeep }: RacerCardProps) {
+  const answer = useQuery(lastTextQuery(racer.sessionId));
   const decided = race.keptSessionId !== null;
-  const busy = one.activity === "running" || one.activity === "waiting_permission";
-  const id = `racer-${one.number}`;
+  const busy = racer.activity === "running" || racer.activity === "waiting_permission";
+  const id = `racer-${racer.number}`;
   return (
     <article
       className={css.card}
-      data-kept={one.kept || undefined}
+      data-kept={racer.kept || undefined}
       data-shown={shown || undefined}
       aria-labelledby={id}
     >
       <div className={css.top}>
-        <StateMark state={one} showLabel />
-        {one.kept && (
+        <StateMark state={racer} showLabel />
+        {racer.kept && (
           <Badge tone="accent" icon={<Trophy />}>
             Kept
           </Badge>
         )}
-        {decided && !one.kept && <Badge>Archived</Badge>}
+        {decided && !racer.kept && <Badge>Archived</Badge>}
       </div>
       <h2 id={id} className={css.name}>
-        <span className={css.number}>{one.number}</span>
-        <AgentMark agent={one.agent} showName />
-        {one.model && <code>{one.model}</code>}
+        <span className={css.number}>{racer.number}</span>
+        <AgentMark agent={racer.agent} showName />
+        {racer.model && <code>{racer.model}</code>}
       </h2>
-      {one.title && <p className={css.title}>{one.title}</p>}
+      {racer.title && <p className={css.title}>{racer.title}</p>}
       <dl className={css.facts}>
         <div>
           <dt>Time</dt>
-          <dd>{one.turns ? duration(one.seconds) : busy ? "working" : "–"}</dd>
+          <dd>{racer.turns ? duration(racer.seconds) : busy ? "working" : "–"}</dd>
         </div>
         <div>
           <dt>Tokens</dt>
-          <dd>{tokens(one.tokens)}</dd>
+          <dd>{tokens(racer.tokens)}</dd>
         </div>
         <div>
           <dt>Cost</dt>
-          <dd>{money(one.cost)}</dd>
+          <dd>{money(racer.cost)}</dd>
         </div>
         <div>
           <dt>Changed</dt>
           <dd>
-            {one.files === null ? (
+            {racer.files === null ? (
               "–"
             ) : (
               <>
-                {plural(one.files, "file")} <span className={css.added}>+{one.insertions}</span>{" "}
-                <span className={css.removed}>−{one.deletions}</span>
+                {plural(racer.files, "file")} <span className={css.added}>+{racer.insertions}</span>{" "}
+                <span className={css.removed}>−{racer.deletions}</span>
               </>
             )}
           </dd>
         </div>
       </dl>
-      {one.note && <p className={css.note}>{one.note}</p>}
+      {racer.note && <p className={css.note}>{racer.note}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
-      <section className={css.words} tabIndex={0} aria-label={`Last answer of racer ${one.number}`}>
+      <section className={css.words} tabIndex={0} aria-label={`Last answer of racer ${racer.number}`}>
         {answer.data ? <Markdown text={answer.data} /> : <p className={css.none}>No messages yet.</p>}
       </section>
       <div className={css.actions}>
         <Button size="small" aria-pressed={shown} icon={shown ? <Check /> : undefined} onClick={onShow}>
           {shown ? "Changes shown" : "Show changes"}
         </Button>
-        <ButtonLink size="small" href={routes.session(one.sessionId)} icon={<ArrowUpRight />}>
+        <ButtonLink size="small" href={routes.session(racer.sessionId)} icon={<ArrowUpRight />}>
           Open
         </ButtonLink>
-        {(!decided || one.kept) && (
+        {(!decided || racer.kept) && (
           <Button
             size="small"
             variant={decided ? "plain" : "primary"}

@@ -47,13 +47,13 @@ export function SearchFilters({
         "repoId",
         "Repository",
         "All repositories",
-        repos.map((one) => [one.id, one.name]),
+        repos.map((repo) => [repo.id, repo.name]),
       )}
       {choice(
         "agent",
         "Agent",
         "All agents",
-        agents.map((one) => [one.name, one.title]),
+        agents.map((agent) => [agent.name, agent.title]),
       )}
       {choice(
         "since",

@@ -16,15 +16,15 @@ export function ServerSettings() {
             </tr>
           </thead>
           <tbody>
-            {settings.map((one) => (
-              <tr key={one.name}>
+            {settings.map((setting) => (
+              <tr key={setting.name}>
                 <th scope="row">
-                  <code>{one.variable}</code>
+                  <code>{setting.variable}</code>
                 </th>
                 <td>
-                  <code>{String(one.value)}</code>
+                  <code>{String(setting.value)}</code>
                 </td>
-                <td className={css.soft}>{one.description}</td>
+                <td className={css.soft}>{setting.description}</td>
               </tr>
             ))}
           </tbody>

@@ -42,26 +42,26 @@ const PARTS: Record<string, { name: string; about: string; Part: ComponentType }
 
 export default function Settings({ params }: { params: { part?: string } }) {
   const name = params.part ?? "page";
-  const found = PARTS[name];
-  useTitle(found ? `${found.name} · Settings` : "Settings");
-  if (!found) return <Redirect to={routes.settings} replace />;
-  const { Part } = found;
+  const item = PARTS[name];
+  useTitle(item ? `${item.name} · Settings` : "Settings");
+  if (!item) return <Redirect to={routes.settings} replace />;
+  const { Part } = item;
   return (
     <div className={css.settings}>
       <nav className={css.nav} aria-label="Settings">
         <ul>
-          {Object.entries(PARTS).map(([part, one]) => (
+          {Object.entries(PARTS).map(([part, entry]) => (
             <li key={part}>
               <Link href={routes.settingsOf(part)} aria-current={part === name ? "page" : undefined}>
-                {one.name}
+                {entry.name}
               </Link>
             </li>
           ))}
         </ul>
       </nav>
       <div className={css.part}>
-        <h1>{found.name}</h1>
-        <p className={css.about}>{found.about}</p>
+        <h1>{item.name}</h1>
+        <p className={css.about}>{item.about}</p>
         <Part />
       </div>
     </div>

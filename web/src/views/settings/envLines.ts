@@ -8,7 +8,7 @@ export const toLines = (pairs: Record<string, unknown>): string =>
 /** Parses lines; a line without `=` is an error. */
 export function fromLines(text: string): Record<string, string> {
   const pairs: Record<string, string> = {};
-  for (const line of text.split("\n").filter((one) => one.trim())) {
+  for (const line of text.split("\n").filter((name) => name.trim())) {
     const at = line.indexOf("=");
     if (at < 1) throw new Error(`“${line.trim()}” is not NAME=value.`);
     pairs[line.slice(0, at).trim()] = line.slice(at + 1);

@@ -75,7 +75,7 @@ function DrawerContent({ session }: { session: Session }) {
   const transcript = useTranscript(session.id);
   const tasks = useTasks(session.id);
   const open = useCallback(() => navigate(routes.session(session.id)), [navigate, session.id]);
-  const approvals = (useApprovals().data ?? []).filter((one) => one.sessionId === session.id);
+  const approvals = (useApprovals().data ?? []).filter((item) => item.sessionId === session.id);
   return (
     <>
       <div className={css.transcript}>

@@ -42,20 +42,21 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
   const inHeader = useMedia("(min-width: 64rem)") ? 2 : 0;
   const [all, setAll] = usePref("treeShowsAll", true);
   const nodes = useMemo(
-    () => (all ? tree.sessions : [...walk(splitFolded(buildTree(tree.sessions)).shown)].map(([one]) => one)),
+    () =>
+      all ? tree.sessions : [...walk(splitFolded(buildTree(tree.sessions)).shown)].map(([item]) => item),
     [all, tree.sessions],
   );
   const callbacks = useCallbacks(nodes);
   const numbers = useTaskNumbers(nodes);
   const races = useRaces(tree.rootSessionId).data ?? [];
-  const root = tree.sessions.find((one) => one.id === tree.rootSessionId) ?? tree.sessions[0]!;
+  const root = tree.sessions.find((session) => session.id === tree.rootSessionId) ?? tree.sessions[0]!;
   useTitle(`${sessionName(root)} · Tree`);
-  const open = tree.sessions.find((one) => one.id === search.get("show")) ?? null;
+  const open = tree.sessions.find((session) => session.id === search.get("show")) ?? null;
   const show = (id: string | null) => setSearch(id ? { show: id } : {}, { replace: true });
 
   const choose = (id: string) => {
     if (!picked) return show(id);
-    const next = picked.includes(id) ? picked.filter((one) => one !== id) : [...picked, id];
+    const next = picked.includes(id) ? picked.filter((name) => name !== id) : [...picked, id];
     if (next.length < 2) return setPicked(next);
     navigate(routes.compare(tree.rootSessionId, next[0]!, next[1]!));
   };

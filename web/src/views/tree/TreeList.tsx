@@ -39,7 +39,7 @@ export function TreeList({ sessionId, current }: { sessionId: string; current?: 
 function Listed({ nodes, current }: { nodes: Node[]; current: string }) {
   const { shown, folded } = useMemo(() => splitFolded(buildTree(nodes)), [nodes]);
   const [open, setOpen] = usePref("treeFoldOpen", false);
-  const isOpen = open || folded.some((one) => one.id === current);
+  const isOpen = open || folded.some((item) => item.id === current);
   return (
     <>
       <Level branches={shown} current={current} />

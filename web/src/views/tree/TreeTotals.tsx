@@ -19,7 +19,7 @@ export function describeBudget({ used, budget }: Pick<Tree, "used" | "budget">):
       most: budget.maxMinutes === null ? null : budget.maxMinutes * 60,
       of: duration,
     },
-  ].filter((one) => one.most !== null);
+  ].filter((item) => item.most !== null);
   const tightest = bounds.sort((a, b) => b.used / b.most! - a.used / a.most!)[0];
   if (!tightest) return null;
   const { words, used: spent, most, of } = tightest;

@@ -16,20 +16,20 @@ export interface TreeBranch<T extends TreeFields> {
 }
 
 /** Returns the session that another came from: for a fork its source, for all others the parent. */
-export function originOf(one: TreeFields): string | null {
-  return one.kind === "fork"
-    ? (one.forkedFromSessionId ?? one.parentSessionId)
-    : (one.parentSessionId ?? one.forkedFromSessionId);
+export function originOf(treeFields: TreeFields): string | null {
+  return treeFields.kind === "fork"
+    ? (treeFields.forkedFromSessionId ?? treeFields.parentSessionId)
+    : (treeFields.parentSessionId ?? treeFields.forkedFromSessionId);
 }
 
 /** Builds trees; children keep their order, and sessions whose origin is not in the list become roots. */
 export function buildTree<T extends TreeFields>(nodes: readonly T[]): TreeBranch<T>[] {
   const known = new Map(nodes.map((node) => [node.id, { node, children: [] as TreeBranch<T>[] }]));
   const roots: TreeBranch<T>[] = [];
-  for (const one of known.values()) {
-    const above = known.get(originOf(one.node) ?? "") ?? known.get(one.node.parentSessionId ?? "");
-    if (above && above !== one) above.children.push(one);
-    else roots.push(one);
+  for (const item of known.values()) {
+    const above = known.get(originOf(item.node) ?? "") ?? known.get(item.node.parentSessionId ?? "");
+    if (above && above !== item) above.children.push(item);
+    else roots.push(item);
   }
   return roots;
 }
@@ -39,13 +39,13 @@ export function splitFolded<T extends TreeFields>(
   roots: TreeBranch<T>[],
 ): { shown: TreeBranch<T>[]; folded: T[] } {
   const folded: T[] = [];
-  const keep = (one: TreeBranch<T>): TreeBranch<T> | null => {
-    const children = one.children.map(keep).filter((child) => child !== null);
-    if ((one.node.archived || one.node.kind === "btw") && !children.length) {
-      folded.push(one.node);
+  const keep = (branch: TreeBranch<T>): TreeBranch<T> | null => {
+    const children = branch.children.map(keep).filter((child) => child !== null);
+    if ((branch.node.archived || branch.node.kind === "btw") && !children.length) {
+      folded.push(branch.node);
       return null;
     }
-    return { node: one.node, children };
+    return { node: branch.node, children };
   };
   // An archived root is still shown; otherwise the list would be empty.
   const shown = roots.map(
@@ -59,8 +59,8 @@ export function* walk<T extends TreeFields>(
   roots: readonly TreeBranch<T>[],
   depth = 0,
 ): Generator<[T, number, TreeBranch<T>]> {
-  for (const one of roots) {
-    yield [one.node, depth, one];
-    yield* walk(one.children, depth + 1);
+  for (const branch of roots) {
+    yield [branch.node, depth, branch];
+    yield* walk(branch.children, depth + 1);
   }
 }

@@ -29,21 +29,21 @@ const TREE = [
 describe("lineage", () => {
   it("puts a fork below its source and a child below its parent", () => {
     expect(TREE.map(originOf)).toEqual([null, "root", "root", "root", "a", "a"]);
-    const read = [...walk(buildTree(TREE))].map(([one, depth]) => `${depth}${one.id}`);
+    const read = [...walk(buildTree(TREE))].map(([item, depth]) => `${depth}${item.id}`);
     expect(read).toEqual(["0root", "1a", "2af", "2q", "1b", "1f"]);
   });
 
   it("makes sessions whose origin is gone roots, but keeps a fork below its parent", () => {
-    expect(buildTree(TREE.slice(1)).map((one) => one.node.id)).toEqual(["a", "b", "f"]);
-    const without = TREE.filter((one) => one.id !== "a");
-    expect(buildTree(without)[0]!.children.map((one) => one.node.id)).toEqual(["b", "f", "af"]);
+    expect(buildTree(TREE.slice(1)).map((treeBranch) => treeBranch.node.id)).toEqual(["a", "b", "f"]);
+    const without = TREE.filter((item) => item.id !== "a");
+    expect(buildTree(without)[0]!.children.map((treeBranch) => treeBranch.node.id)).toEqual(["b", "f", "af"]);
   });
 
   it("folds side questions and archived sessions, except those with visible descendants", () => {
-    const put = TREE.map((one) => (one.id === "a" || one.id === "b" ? { ...one, archived: true } : one));
+    const put = TREE.map((item) => (item.id === "a" || item.id === "b" ? { ...item, archived: true } : item));
     const { shown, folded } = splitFolded(buildTree(put));
-    expect(folded.map((one) => one.id)).toEqual(["q", "b"]);
-    expect([...walk(shown)].map(([one]) => one.id)).toEqual(["root", "a", "af", "f"]);
+    expect(folded.map((item) => item.id)).toEqual(["q", "b"]);
+    expect([...walk(shown)].map(([item]) => item.id)).toEqual(["root", "a", "af", "f"]);
   });
 
   it("shows an archived root that has no other sessions", () => {
@@ -63,10 +63,10 @@ describe("layout", () => {
       ];
       const at = [...layOutTree(buildTree(many), flow).values()];
       expect(at).toHaveLength(many.length);
-      for (const [n, one] of at.entries())
+      for (const [n, point] of at.entries())
         for (const other of at.slice(n + 1))
           expect(
-            Math.abs(one.x - other.x) >= NODE_SIZE.width || Math.abs(one.y - other.y) >= NODE_SIZE.height,
+            Math.abs(point.x - other.x) >= NODE_SIZE.width || Math.abs(point.y - other.y) >= NODE_SIZE.height,
           ).toBe(true);
     });
 
@@ -87,8 +87,8 @@ describe("layout", () => {
 
 describe("edges", () => {
   it("have a kind, and the turn of a fork if it is known", () => {
-    const made = originEdges(TREE, new Map([["t2", 2]]));
-    expect(made.map((one) => [one.id, one.data?.kind, one.label])).toEqual([
+    const edges = originEdges(TREE, new Map([["t2", 2]]));
+    expect(edges.map((treeEdge) => [treeEdge.id, treeEdge.data?.kind, treeEdge.label])).toEqual([
       ["root>a", "spawn", undefined],
       ["root>b", "spawn", undefined],
       ["root>f", "fork", "fork after turn 2"],
@@ -100,10 +100,10 @@ describe("edges", () => {
   it("include the newest report of each child, animated until it is delivered", () => {
     const report = (id: string, state: Callback["state"], createdAt: string) =>
       ({ id, state, createdAt, childSessionId: "a", parentSessionId: "root" }) as Callback;
-    const made = reportEdges(TREE, [report("2", "queued", "2"), report("1", "delivered", "1")]);
-    expect(made.map((one) => [one.source, one.target, one.animated, one.label])).toEqual([
-      ["a", "root", true, "report queued"],
-    ]);
+    const edges = reportEdges(TREE, [report("2", "queued", "2"), report("1", "delivered", "1")]);
+    expect(
+      edges.map((treeEdge) => [treeEdge.source, treeEdge.target, treeEdge.animated, treeEdge.label]),
+    ).toEqual([["a", "root", true, "report queued"]]);
     expect(reportEdges(TREE, [{ ...report("1", "held", "1"), parentSessionId: "gone" }])).toEqual([]);
   });
 });

@@ -24,7 +24,7 @@ function CurrentSession({ sessionId }: { sessionId: string }) {
   const { data: approvals = [] } = useApprovals();
   const transcript = useTranscript(sessionId);
   if (!session) return <Skeleton />;
-  const pending = approvals.filter((one) => one.sessionId === sessionId);
+  const pending = approvals.filter((approval) => approval.sessionId === sessionId);
   return (
     <div className={css.transcript}>
       <TranscriptView

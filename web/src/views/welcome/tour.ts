@@ -19,14 +19,14 @@ export interface Step {
   shows: (tree: Tree) => string;
 }
 
-const rootOf = (tree: Tree) => tree.sessions.find((one) => one.id === tree.rootSessionId);
-const ofKind = (tree: Tree, kind: Node["kind"]) => tree.sessions.find((one) => one.kind === kind);
-const isBusy = (one: Node) =>
-  one.activity === "running" || one.activity === "waiting_permission" || one.queued > 0;
+const rootOf = (tree: Tree) => tree.sessions.find((session) => session.id === tree.rootSessionId);
+const ofKind = (tree: Tree, kind: Node["kind"]) => tree.sessions.find((session) => session.kind === kind);
+const isBusy = (item: Node) =>
+  item.activity === "running" || item.activity === "waiting_permission" || item.queued > 0;
 
 /** Returns the progress of a fork, child or side question. */
-const stateOf = (one: Node | undefined) =>
-  !one ? "todo" : isBusy(one) || one.turns < 1 ? "running" : "done";
+const stateOf = (item: Node | undefined) =>
+  !item ? "todo" : isBusy(item) || item.turns < 1 ? "running" : "done";
 
 /** Returns the progress of one of the root's own turns. */
 const rootState = (turn: number) => (tree: Tree) => {

@@ -38,9 +38,9 @@ export function cardHeight(card: Card, whole = false): number {
 }
 
 function columnFor(total: number): number {
-  const wanted = Math.sqrt((total * (CARD_WIDTH + GAP)) / BROAD);
+  const item = Math.sqrt((total * (CARD_WIDTH + GAP)) / BROAD);
   let column = COLUMN;
-  while (column < wanted) column *= 2;
+  while (column < item) column *= 2;
   return column;
 }
 
@@ -79,9 +79,9 @@ export function layOutCards(
       const box = { x, y, height: height(card) };
       if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + CARD_WIDTH + GAP, 0];
       for (
-        let other = taken.find((one) => meet(box, one));
+        let other = taken.find((item) => meet(box, item));
         other;
-        other = taken.find((one) => meet(box, one))
+        other = taken.find((item) => meet(box, item))
       ) {
         box.y = snapToGrid(other.y + other.height + GAP + GRID_SIZE / 2);
         if (box.y > 0 && box.y + box.height > column) [box.x, box.y] = [box.x + CARD_WIDTH + GAP, 0];

@@ -10,7 +10,7 @@ import { CARD_WIDTH, cardHeight, cardId, layOutCards } from "./cardLayout";
 export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
   // Positions depend on which cards there are, their sizes and saved positions, not on the state of sessions.
   const shape = cards
-    .map((one) => `${cardId(one)} ${one.x} ${one.y} ${cardHeight(one, whole.has(cardId(one)))}`)
+    .map((card) => `${cardId(card)} ${card.x} ${card.y} ${cardHeight(card, whole.has(cardId(card)))}`)
     .join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: as said above
   const places = useMemo(() => layOutCards(cards, whole), [shape]);
@@ -19,22 +19,27 @@ export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
 
   useEffect(() => {
     setNodes((known) => {
-      const old = new Map(known.map((one) => [one.id, one]));
+      const old = new Map(known.map((node) => [node.id, node]));
       return cards.map((card): CardNodeType => {
         const id = cardId(card);
         const height = cardHeight(card, whole.has(id));
         const position = held.current.get(id) ?? places.get(id)!;
-        const one = old.get(id);
-        const same = one && one.data.card === card && one.data.whole === whole.has(id);
-        if (same && one.height === height && one.position.x === position.x && one.position.y === position.y)
-          return one;
+        const item = old.get(id);
+        const same = item && item.data.card === card && item.data.whole === whole.has(id);
+        if (
+          same &&
+          item.height === height &&
+          item.position.x === position.x &&
+          item.position.y === position.y
+        )
+          return item;
         return {
-          ...one,
+          ...item,
           id,
           type: "card",
           dragHandle: ".board-drag",
           position,
-          data: same ? one.data : { card, whole: whole.has(id) },
+          data: same ? item.data : { card, whole: whole.has(id) },
           width: CARD_WIDTH,
           height,
           measured: { width: CARD_WIDTH, height },
@@ -44,14 +49,14 @@ export function useCardNodes(cards: Card[], whole: ReadonlySet<string>) {
   }, [cards, places, whole]);
 
   const onNodesChange = useCallback((changes: NodeChange<CardNodeType>[]) => {
-    const moves = changes.filter((one) => one.type === "position");
-    for (const one of moves) if (one.position) held.current.set(one.id, one.position);
+    const moves = changes.filter((nodeChange) => nodeChange.type === "position");
+    for (const item of moves) if (item.position) held.current.set(item.id, item.position);
     if (moves.length) setNodes((known) => applyNodeChanges(moves, known));
   }, []);
   /** Positions a card until the server has saved it. */
   const hold = useCallback((id: string, position: Point) => {
     held.current.set(id, position);
-    setNodes((known) => known.map((one) => (one.id === id ? { ...one, position } : one)));
+    setNodes((known) => known.map((node) => (node.id === id ? { ...node, position } : node)));
   }, []);
   const release = useCallback((id: string) => held.current.delete(id), []);
   return { nodes, onNodesChange, hold, release };

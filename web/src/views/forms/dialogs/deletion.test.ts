@@ -23,7 +23,7 @@ const losses = (uncommitted: number, sessions = 0): Losses => ({
   why: "",
 });
 const session = { id: "a", worktreeId: "w" } as Session;
-const made = { madeByBough: true } as Worktree;
+const item = { madeByBough: true } as Worktree;
 
 it("finds all descendants of a session, including forks of children", () => {
   const node = (id: string, parentSessionId: string | null, forkedFromSessionId: string | null = null) =>
@@ -35,28 +35,28 @@ it("finds all descendants of a session, including forks of children", () => {
     node("c", "root", "b"),
     node("d", "root"),
   ];
-  expect(descendantsOf("a", tree).map((one) => one.id)).toEqual(["b", "c"]);
+  expect(descendantsOf("a", tree).map((entry) => entry.id)).toEqual(["b", "c"]);
 });
 
 describe("worktreeStays", () => {
   it("is false if Bough created the worktree and no other session works there", () =>
-    expect(worktreeStays(session, made, nothing, losses(2))).toBeNull());
+    expect(worktreeStays(session, item, nothing, losses(2))).toBeNull());
   it("is true otherwise", () => {
     expect(worktreeStays(session, { madeByBough: false } as Worktree, nothing, losses(0))).toContain(
       "did not create",
     );
-    expect(worktreeStays(session, made, nothing, losses(0, 2))).toContain("2 other active sessions use");
-    expect(worktreeStays(session, made, { ...nothing, cascade: true }, losses(0))).toContain("are kept");
+    expect(worktreeStays(session, item, nothing, losses(0, 2))).toContain("2 other active sessions use");
+    expect(worktreeStays(session, item, { ...nothing, cascade: true }, losses(0))).toContain("are kept");
   });
 });
 
 describe("missing", () => {
   it("requires confirmation before work is lost", () => {
-    const wanted = { ...nothing, worktree: true };
-    expect(unmetRequirement(wanted, undefined, 0)).toContain("Checking");
-    expect(unmetRequirement(wanted, losses(1), 0)).not.toBeNull();
-    expect(unmetRequirement({ ...wanted, force: true }, losses(1), 0)).toBeNull();
-    expect(unmetRequirement(wanted, losses(0), 0)).toBeNull();
+    const entry = { ...nothing, worktree: true };
+    expect(unmetRequirement(entry, undefined, 0)).toContain("Checking");
+    expect(unmetRequirement(entry, losses(1), 0)).not.toBeNull();
+    expect(unmetRequirement({ ...entry, force: true }, losses(1), 0)).toBeNull();
+    expect(unmetRequirement(entry, losses(0), 0)).toBeNull();
   });
   it("does not delete a session permanently before its descendants", () => {
     expect(unmetRequirement({ ...nothing, purge: true }, undefined, 1)).not.toBeNull();

@@ -82,10 +82,10 @@ export function describeOutcome(ended: SessionEnded, deletion: Deletion): Deleti
   const notes: string[] = [];
   if (ended.worktree?.forgotten) notes.push("Bough no longer tracks the worktree; its folder is unchanged.");
   if (ended.worktree?.recover) notes.push(`To recover the worktree: ${ended.worktree.recover}`);
-  const refused = (ended.cascade ?? []).filter((one) => one.outcome === "refused");
-  for (const one of refused) notes.push(one.message ?? `Session ${one.sessionId} could not be deleted.`);
+  const refused = (ended.cascade ?? []).filter((item) => item.outcome === "refused");
+  for (const item of refused) notes.push(item.message ?? `Session ${item.sessionId} could not be deleted.`);
   const count = (ended.cascade ?? []).filter(
-    (one) => one.outcome === "removed" || one.outcome === "cancelled",
+    (item) => item.outcome === "removed" || item.outcome === "cancelled",
   );
   const text = ended.cascade
     ? `${plural(count.length, "session")} ${done}.`

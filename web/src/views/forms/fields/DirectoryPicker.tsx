@@ -32,24 +32,24 @@ export function DirectoryPicker({
   takesIgnored?: boolean;
 }) {
   const name = useId();
-  const repo = useRepos().data?.find((one) => one.id === repoId);
+  const repo = useRepos().data?.find((item) => item.id === repoId);
   const worktrees = (useWorktrees().data ?? []).filter(
-    (one) => one.repoId === repoId && !one.removedAt && one.id !== from?.worktreeId,
+    (item) => item.repoId === repoId && !item.removedAt && item.id !== from?.worktreeId,
   );
   const active = useQuery({ ...activeInRepoQuery(repoId), enabled: Boolean(repoId) }).data ?? [];
-  const inOwn = active.filter((one) => one.worktreeId === null && one.id !== from?.id);
+  const inOwn = active.filter((item) => item.worktreeId === null && item.id !== from?.id);
   const git = repo?.kind !== "plain";
   const chosen = value.kind === "worktree" ? value.worktreeId : null;
-  const shown = worktrees.filter((one, at) => at < MOST_SHOWN || one.id === chosen);
-  const rest = worktrees.filter((one) => !shown.includes(one));
-  const row = (one: Worktree) => (
+  const shown = worktrees.filter((worktree, at) => at < MOST_SHOWN || worktree.id === chosen);
+  const rest = worktrees.filter((worktree) => !shown.includes(worktree));
+  const row = (item: Worktree) => (
     <WorktreeRow
-      key={one.id}
-      worktree={one}
+      key={item.id}
+      worktree={item}
       name={name}
-      checked={one.id === chosen}
-      onChoose={() => onChange({ kind: "worktree", worktreeId: one.id })}
-      there={active.filter((session) => session.worktreeId === one.id)}
+      checked={item.id === chosen}
+      onChoose={() => onChange({ kind: "worktree", worktreeId: item.id })}
+      there={active.filter((session) => session.worktreeId === item.id)}
     />
   );
   return (
@@ -97,7 +97,7 @@ export function DirectoryPicker({
             onChange={onChange}
             repoId={repoId}
             branching={from !== undefined}
-            bases={[repo?.defaultBranch ?? "main", ...worktrees.flatMap((one) => one.branch ?? [])]}
+            bases={[repo?.defaultBranch ?? "main", ...worktrees.flatMap((worktree) => worktree.branch ?? [])]}
             takesIgnored={takesIgnored}
           />
         )}
@@ -158,7 +158,7 @@ function ActiveSessions({ of }: { of: Session[] }) {
   return (
     <Badge
       title={of.map(sessionName).join("\n")}
-      tone={of.some((one) => one.activity === "running") ? "running" : "plain"}
+      tone={of.some((item) => item.activity === "running") ? "running" : "plain"}
     >
       {plural(of.length, "active session")}
     </Badge>

@@ -93,7 +93,7 @@ export function PromptField({
               <IconButton
                 label={`Remove ${file.name}`}
                 size="small"
-                onClick={() => onFiles?.(files.filter((one) => one.id !== file.id))}
+                onClick={() => onFiles?.(files.filter((attachedFile) => attachedFile.id !== file.id))}
               >
                 <X />
               </IconButton>

@@ -23,7 +23,7 @@ export function RepoPicker({
   error?: string | null;
 }) {
   const [adding, setAdding] = useState(false);
-  const repo = repos.find((one) => one.id === value);
+  const repo = repos.find((entry) => entry.id === value);
   if (adding || !repos.length)
     return (
       <AddRepo
@@ -39,10 +39,10 @@ export function RepoPicker({
       <Field label="Repository" hint={repo && <code>{repo.path}</code>} error={error}>
         <Select value={value ?? ""} onChange={(event) => onChange(event.target.value)}>
           {!repo && <option value="">Choose a repository</option>}
-          {repos.map((one) => (
-            <option key={one.id} value={one.id}>
-              {one.name}
-              {one.kind === "plain" ? " (plain folder)" : ""}
+          {repos.map((entry) => (
+            <option key={entry.id} value={entry.id}>
+              {entry.name}
+              {entry.kind === "plain" ? " (plain folder)" : ""}
             </option>
           ))}
         </Select>
@@ -68,7 +68,7 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
       const repo = await addRepo({ path: path.trim() });
       // Shown at once, before the list is fetched again.
       queries.setQueryData<Repo[]>(reposQuery.queryKey, (known) =>
-        known?.some((one) => one.id === repo.id) ? known : [...(known ?? []), repo],
+        known?.some((item) => item.id === repo.id) ? known : [...(known ?? []), repo],
       );
       onAdded(repo);
     } catch (error) {

@@ -38,7 +38,7 @@ export function LossList({ losses }: { losses: Losses }) {
       />
       <Group
         label={plural(counts.unpushed, "unpushed commit")}
-        names={losses.unpushed.map((one) => `${one.sha.slice(0, 8)} ${one.subject}`)}
+        names={losses.unpushed.map((item) => `${item.sha.slice(0, 8)} ${item.subject}`)}
         total={counts.unpushed}
       />
     </section>

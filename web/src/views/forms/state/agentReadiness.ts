@@ -18,12 +18,12 @@ export const loginHint = (agent: Agent): string | null =>
 export function pickAgent(agents: Agent[], wished: string | null | undefined): string | null {
   const ready = agents.filter(isReady);
   const picked =
-    ready.find((one) => one.name === wished) ?? ready.find((one) => one.isDefault) ?? ready[0] ?? null;
+    ready.find((item) => item.name === wished) ?? ready.find((item) => item.isDefault) ?? ready[0] ?? null;
   return picked?.name ?? null;
 }
 
 export const agentTitle = (agents: Agent[] | undefined, name: string | null): string =>
-  agents?.find((one) => one.name === name)?.title ?? name ?? "none";
+  agents?.find((agent) => agent.name === name)?.title ?? name ?? "none";
 
 /** Sorts ready agents: the default first, those without a login last. */
 export const sortedByReadiness = (agents: readonly Agent[]): Agent[] =>

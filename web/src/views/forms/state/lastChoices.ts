@@ -37,6 +37,6 @@ export const recentModels = (agent: string | null): string[] =>
 export function rememberModel(agent: string | null, model: string): void {
   const name = model.trim();
   if (!agent || !name) return;
-  const known = recentModels(agent).filter((one) => one !== name);
+  const known = recentModels(agent).filter((item) => item !== name);
   setPref(`forms.models.${agent}`, [name, ...known].slice(0, MOST_MODELS));
 }

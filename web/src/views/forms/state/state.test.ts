@@ -27,7 +27,7 @@ describe("agents", () => {
     agent("first", { isDefault: true }),
   ];
   it("are sorted by readiness, without missing ones", () =>
-    expect(sortedByReadiness(agents).map((one) => one.name)).toEqual(["first", "plain", "locked"]));
+    expect(sortedByReadiness(agents).map((item) => item.name)).toEqual(["first", "plain", "locked"]));
   it("start with the preferred one if it is ready", () => {
     expect(pickAgent(agents, "plain")).toBe("plain");
     expect(pickAgent(agents, "gone")).toBe("first");
@@ -46,8 +46,8 @@ describe("offeredModes", () => {
       "bypassPermissions",
     ]));
   it("refuses modes above the parent's", () => {
-    const refused = offeredModes(undefined, "acceptEdits").filter((one) => one.refused);
-    expect(refused.map((one) => one.mode)).toEqual(["auto", "on-failure", "bypassPermissions"]);
+    const refused = offeredModes(undefined, "acceptEdits").filter((offered) => offered.refused);
+    expect(refused.map((offered) => offered.mode)).toEqual(["auto", "on-failure", "bypassPermissions"]);
   });
   it("shows the agent's note on a mode, and refuses modes it does not support", () => {
     const modes = { plan: { mode: "plan", start: "", note: "Reads only." } } as unknown as Agent["modes"];
@@ -68,22 +68,22 @@ describe("previewWords", () => {
     suggestion: null,
     ...more,
   });
-  const told = (found: Preview | undefined, branching = false, branch = "x") =>
-    describePreview(branch, { waiting: false, preview: found, error: null }, branching);
+  const item = (entry: Preview | undefined, branching = false, branch = "x") =>
+    describePreview(branch, { waiting: false, preview: entry, error: null }, branching);
   it("says whether a branch is created or reused", () => {
-    expect(told(preview()).lines.map((one) => one.text)).toEqual([
+    expect(item(preview()).lines.map((previewLine) => previewLine.text)).toEqual([
       "/w/.worktrees/x",
       "Creates a new branch.",
     ]);
-    expect(told(preview({ branchExists: true })).lines[1]?.text).toBe("The branch exists and is reused.");
+    expect(item(preview({ branchExists: true })).lines[1]?.text).toBe("The branch exists and is reused.");
   });
   it("shows a problem and a suggestion", () => {
-    const found = told(preview({ problem: "It is in use.", suggestion: "x-2" }));
-    expect(found.lines[1]).toEqual({ text: "It is in use.", tone: "bad" });
-    expect(found.suggestion).toBe("x-2");
+    const previewText = item(preview({ problem: "It is in use.", suggestion: "x-2" }));
+    expect(previewText.lines[1]).toEqual({ text: "It is in use.", tone: "bad" });
+    expect(previewText.suggestion).toBe("x-2");
   });
   it("lets Bough name a fork's branch", () =>
-    expect(told(undefined, true, "  ").lines[0]?.text).toContain("after the title"));
+    expect(item(undefined, true, "  ").lines[0]?.text).toContain("after the title"));
 });
 
 describe("fieldOf", () => {

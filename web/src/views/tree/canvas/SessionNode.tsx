@@ -55,7 +55,7 @@ export const SessionNode = memo(function SessionNode({ data }: NodeProps<Session
         className={`${css.node} nopan`}
         data-session={session.id}
         data-kind={session.kind}
-        data-state={displayState(session)}
+        data-session-state={displayState(session)}
         data-mark={mark ?? undefined}
         data-archived={session.archived || undefined}
         aria-pressed={mark !== null}

@@ -60,11 +60,11 @@ function Canvas({
   const flow: LayoutDirection = wide ? "right" : "down";
   const [current, setCurrent] = useState(start);
   const shape = nodes
-    .map((one) => `${one.id}${one.kind}${one.parentSessionId}${one.forkedFromSessionId}`)
+    .map((node) => `${node.id}${node.kind}${node.parentSessionId}${node.forkedFromSessionId}`)
     .join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: positions change with the shape of the tree, not with the state of sessions
   const places = useMemo(() => layOutTree(buildTree(nodes), flow), [shape, flow]);
-  const focus = nodes.some((one) => one.id === current) ? current : (nodes[0]?.id ?? "");
+  const focus = nodes.some((node) => node.id === current) ? current : (nodes[0]?.id ?? "");
   const flowNodes = useSessionNodes({ nodes, places, flow, current: focus, open, picked, races });
   const edges = useMemo(
     () => [...originEdges(nodes, numbers), ...reportEdges(nodes, callbacks)],
@@ -160,7 +160,7 @@ function Canvas({
             pannable
             zoomable
             ariaLabel="Map of the tree"
-            nodeClassName={(one) => css[`map-${displayState(one.data.session)}`] ?? ""}
+            nodeClassName={(item) => css[`map-${displayState(item.data.session)}`] ?? ""}
           />
         )}
       </ReactFlow>

@@ -33,7 +33,7 @@ const REPORTS: Record<Callback["state"], string> = {
 
 /** Returns the edges from each session to its origin; `numbers` has the number of each task within its session. */
 export function originEdges(nodes: readonly Node[], numbers: Map<string, number>): TreeEdge[] {
-  const known = new Map(nodes.map((one) => [one.id, one]));
+  const known = new Map(nodes.map((node) => [node.id, node]));
   return nodes.flatMap((node) => {
     const from = originOf(node);
     if (!from || !known.has(from) || from === node.id) return [];
@@ -61,28 +61,28 @@ export function originEdges(nodes: readonly Node[], numbers: Map<string, number>
 
 /** Returns an edge for the newest report of each child. */
 export function reportEdges(nodes: readonly Node[], callbacks: readonly Callback[]): TreeEdge[] {
-  const known = new Set(nodes.map((one) => one.id));
+  const known = new Set(nodes.map((node) => node.id));
   const newest = new Map<string, Callback>();
-  for (const one of callbacks) {
-    const way = `${one.childSessionId}>${one.parentSessionId}`;
+  for (const item of callbacks) {
+    const way = `${item.childSessionId}>${item.parentSessionId}`;
     const other = newest.get(way);
-    if (!other || other.createdAt < one.createdAt) newest.set(way, one);
+    if (!other || other.createdAt < item.createdAt) newest.set(way, item);
   }
-  return [...newest].flatMap(([way, one]) =>
-    known.has(one.childSessionId) && known.has(one.parentSessionId)
+  return [...newest].flatMap(([way, item]) =>
+    known.has(item.childSessionId) && known.has(item.parentSessionId)
       ? [
           {
             id: `report:${way}`,
-            source: one.childSessionId,
-            target: one.parentSessionId,
+            source: item.childSessionId,
+            target: item.parentSessionId,
             sourceHandle: "report-out",
             targetHandle: "report-in",
             type: "treeEdge",
             focusable: false,
-            animated: one.state !== "delivered",
-            label: REPORTS[one.state],
-            ariaLabel: `${REPORTS[one.state]} to its parent`,
-            data: { kind: "report", state: one.state },
+            animated: item.state !== "delivered",
+            label: REPORTS[item.state],
+            ariaLabel: `${REPORTS[item.state]} to its parent`,
+            data: { kind: "report", state: item.state },
           },
         ]
       : [],

@@ -20,7 +20,7 @@ export function layOutTree<T extends TreeFields>(
 ): Map<string, Point> {
   if (flow === "down")
     return new Map(
-      [...walk(roots)].map(([one, depth], at) => [one.id, { x: depth * STEP.x, y: at * STEP.y }]),
+      [...walk(roots)].map(([item, depth], at) => [item.id, { x: depth * STEP.x, y: at * STEP.y }]),
     );
   const along = NODE_SIZE.width + GAP.along;
   // Several roots, whose common root was removed, get an invisible one.
@@ -30,9 +30,10 @@ export function layOutTree<T extends TreeFields>(
   tidy<{ node?: T; children: TreeBranch<T>[] }>().nodeSize([NODE_SIZE.height + GAP.across, along])(above);
   const skipped = roots.length === 1 ? 0 : along;
   const positions = new Map<string, Point>();
-  above.each((one) => {
-    const { x = 0, y = 0 } = one;
-    if (one.data.node) positions.set(one.data.node.id, { x: y - skipped, y: x - NODE_SIZE.height / 2 });
+  above.each((hierarchyNode) => {
+    const { x = 0, y = 0 } = hierarchyNode;
+    if (hierarchyNode.data.node)
+      positions.set(hierarchyNode.data.node.id, { x: y - skipped, y: x - NODE_SIZE.height / 2 });
   });
   return positions;
 }
@@ -54,7 +55,7 @@ export function neighbor<T extends TreeFields>(
 ): string | null {
   const way = ARROWS[key];
   const here = places.get(from);
-  const node = nodes.find((one) => one.id === from);
+  const node = nodes.find((entry) => entry.id === from);
   if (!way || !here || !node) return null;
   if (way === "parent") {
     const above = originOf(node);
@@ -62,7 +63,7 @@ export function neighbor<T extends TreeFields>(
   }
   const inOrder = [...places].sort(([, a], [, b]) => a.y - b.y);
   if (way === "child") {
-    const below = new Set(nodes.filter((one) => originOf(one) === from).map((one) => one.id));
+    const below = new Set(nodes.filter((entry) => originOf(entry) === from).map((entry) => entry.id));
     return inOrder.find(([id]) => below.has(id))?.[0] ?? null;
   }
   const level = inOrder.filter(([, at]) => flow === "down" || at.x === here.x);

@@ -9,19 +9,19 @@ const unique = (ids: (string | null)[]) => [...new Set(ids.filter((id) => id !==
 /** Returns the reports to all sessions that have children. */
 export function useCallbacks(nodes: Node[]): Callback[] {
   const parents = useMemo(
-    () => unique(nodes.filter((one) => one.kind === "subsession").map((one) => one.parentSessionId)),
+    () => unique(nodes.filter((node) => node.kind === "subsession").map((node) => node.parentSessionId)),
     [nodes],
   );
   return useQueries({
     queries: parents.map(callbacksQuery),
-    combine: (answers) => answers.flatMap((one) => one.data ?? []),
+    combine: (answers) => answers.flatMap((answer) => answer.data ?? []),
   });
 }
 
 /** Returns the number of each task within its session, for sessions that were forked. */
 export function useTaskNumbers(nodes: Node[]): Map<string, number> {
   const origins = useMemo(
-    () => unique(nodes.filter((one) => one.kind === "fork").map((one) => one.forkedFromSessionId)),
+    () => unique(nodes.filter((item) => item.kind === "fork").map((node) => node.forkedFromSessionId)),
     [nodes],
   );
   const tasks = useQueries({

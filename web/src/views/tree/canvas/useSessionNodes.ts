@@ -33,7 +33,7 @@ export function useSessionNodes({
   const known = useRef(new Map<string, SessionFlowNode>());
   return useMemo(() => {
     const numbers = new Map(races.flatMap((race) => race.sessionIds.map((id, at) => [id, at + 1] as const)));
-    const made = nodes.map((session): SessionFlowNode => {
+    const flowNodes = nodes.map((session): SessionFlowNode => {
       const position = places.get(session.id) ?? { x: 0, y: 0 };
       const at = picked ? picked.indexOf(session.id) : -1;
       const mark = picked ? (at < 0 ? null : at ? "B" : "A") : session.id === open ? "open" : null;
@@ -61,7 +61,7 @@ export function useSessionNodes({
         measured: NODE_SIZE,
       };
     });
-    known.current = new Map(made.map((one) => [one.id, one]));
-    return made;
+    known.current = new Map(flowNodes.map((item) => [item.id, item]));
+    return flowNodes;
   }, [nodes, places, flow, current, open, picked, races]);
 }

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import sqlite3
 from pathlib import Path
 
 import pytest
+import structlog
 
 from bough import __version__
 from bough.agents.catalog import load_catalog
 from bough.storage import migrate
 from tests.api.cli.cli_program import Cli, run_here
-from tests.support.server import Running
+from tests.support.server import Running, serving
 
 NEWEST = len(migrate.read_folder(migrate.FOLDER))
 
@@ -60,6 +63,21 @@ async def test_a_running_server_is_left_alone(server: Running, cli: Cli) -> None
         refused = await cli("db", *command)
         assert (refused.code, refused.out) == (1, "") and str(server.data) in refused.err
     assert (await server.client.get("/api/health"))["status"] == "ok"
+
+
+async def test_a_server_on_another_data_folder_is_left_alone(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L1: `bough db` changes nothing while any server uses the database, whatever its data folder is."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    monkeypatch.setenv("BOUGH_DATABASE", database_url)
+    async with serving(tmp_path / "other", database=database_url) as server:
+        for command in (["upgrade"], ["downgrade", "--to", "0", "--yes"]):
+            refused = await asyncio.to_thread(run_here, ["db", *command])
+            assert (refused.code, refused.out) == (1, "") and "Stop it and try again" in refused.err
+        assert (await server.client.get("/api/health"))["status"] == "ok"
+    assert (await asyncio.to_thread(run_here, ["db", "downgrade", "--to", "0", "--yes"])).code == 0
+    structlog.reset_defaults()
 
 
 @pytest.mark.postgres

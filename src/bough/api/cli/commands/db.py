@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
@@ -14,7 +14,7 @@ import typer
 
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
-from bough.errors import Invalid, NotFound
+from bough.errors import Busy, Invalid, NotFound
 
 if TYPE_CHECKING:
     from bough.storage.backend import Backend
@@ -127,6 +127,24 @@ async def _status(db: Backend) -> dict[str, Any]:
     }
 
 
+@contextlib.asynccontextmanager
+async def _server_lock(db: Backend, url: str) -> AsyncGenerator[None]:
+    """Holds the lock of the server that uses the database, which may run on another data folder or machine."""
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(db.own("server"))
+        except Busy as error:
+            if error.code != "database_in_use":
+                raise
+            holder = f" (process {error.details['holder']})" if "holder" in error.details else ""
+            raise Busy(
+                "database_in_use",
+                f"A Bough server{holder} is using the database {without_password(url)}. Stop it and try again.",
+                **error.details,
+            ) from error
+        yield
+
+
 def _work(
     ctx: CommandContext,
     database: str | None,
@@ -152,7 +170,8 @@ def _work(
     async def run() -> dict[str, Any]:
         db = await open_backend(configured.database_url)
         try:
-            return {"database": without_password(configured.database_url)} | await work(db)
+            async with _server_lock(db, configured.database_url) if alone else contextlib.nullcontext():
+                return {"database": without_password(configured.database_url)} | await work(db)
         finally:
             await db.close()
 

@@ -1,11 +1,13 @@
 """After a keeper is killed, its journal is read to the end, and its agent's processes are ended."""
 
+import asyncio
 import contextlib
 import os
 import random
 import resource
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from bough.agents.keeper.dead_agent_link import DeadAgentLink
 from bough.agents.keeper.files import KEEPER, MARK
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
-from tests.agents.keeper.keeper_peers import FAMILY, Keepers, gone, keeper_pid, read, read_to_end
+from tests.agents.keeper.keeper_peers import FAMILY, PATIENCE, Keepers, gone, keeper_pid, read, read_to_end
 from tests.support.eventually import eventually
 
 COUNT = """
@@ -158,6 +160,20 @@ files.write_json = lambda *_: os.kill(os.getpid(), 9)
     os.utime(folder, (1e9, 1e9))
     await launcher.drop(folder.name)
     assert gone(agent.pid)
+    assert launcher.names() == []
+
+
+async def test_a_folder_from_the_future(
+    keepers: Keepers, launcher: KeeperLauncher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Q4: a folder without a keeper that is dated in the future, because the clock was set back, is not waited for."""
+    monkeypatch.setattr("bough.agents.keeper.start_keeper.START_LIMIT", 0.5)
+    folder = keepers.root / "later"
+    folder.mkdir(mode=0o700, parents=True)
+    later = time.time() + 3600
+    os.utime(folder, (later, later))
+    async with asyncio.timeout(PATIENCE):
+        await launcher.drop(folder.name)
     assert launcher.names() == []
 
 

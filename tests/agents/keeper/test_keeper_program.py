@@ -7,14 +7,16 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
 import bough
-from bough.agents.keeper import files, frames
+from bough.agents.keeper import files, frames, keeper_folder
 from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
 from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
 from tests.support.eventually import eventually
@@ -148,6 +150,22 @@ def test_a_late_start(keepers: Keepers) -> None:
     assert said.stdout == b""
     assert b"this start was requested 6" in said.stderr
     assert os.listdir(folder) == []
+
+
+async def test_a_start_that_waited_for_a_thread(keepers: Keepers) -> None:
+    """Q4: time that a start spends in the server's own queue does not count as the keeper's."""
+    loop, free = asyncio.get_running_loop(), threading.Event()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    loop.run_in_executor(None, free.wait)
+    starting = asyncio.create_task(keepers.start("cat"))
+    await eventually(lambda: keeper_folder.list_keepers(keepers.root))
+    (folder,) = keeper_folder.list_keepers(keepers.root)
+    # The same as a wait of a minute.
+    for path in (folder, *folder.iterdir()):
+        os.utime(path, (time.time() - 60, time.time() - 60))
+    free.set()
+    link = await starting
+    assert await link.send(b"in time", "1")
 
 
 async def test_an_agent_that_exits_at_once(keepers: Keepers) -> None:

@@ -41,9 +41,10 @@ async def start_keeper(
     program = find_program(command, cwd, env)
     folder = root / keeper_id
     start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
-    _make(folder, start)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
     try:
-        report = await asyncio.to_thread(_spawn, folder)
+        report = await asyncio.to_thread(_spawn, folder, start)
         if "error" in report:
             raise agent_missing(command, f"could not be started in {cwd}: {report['error']}.")
         return await attach_keeper(folder, 0)
@@ -93,14 +94,20 @@ def other_version(about: KeeperInfo) -> AgentFailed:
 
 
 async def wait_until_started(folder: Path) -> KeeperInfo:
-    """Waits for a keeper that a dying server may have just started. Raises `KeeperGone` if it is dead."""
+    """Waits for a keeper that a dying server may have just started. Raises `KeeperGone` if it is dead.
+
+    The wait is measured by the monotonic clock, since the folder's date is in the future if the clock was set back."""
+    changed, deadline = None, 0.0
     while True:
         about = keeper_folder.read_info(folder)
         if about is not None:
             if process_tree.alive(about.keeper):
                 return about
             raise KeeperGone("keeper_gone", f"The keeper of {command_name(about.command)} is dead.")
-        if _age(folder) >= START_LIMIT:
+        if (date := _date(folder)) != changed:
+            age = min(max(time.time() - date, 0.0), START_LIMIT)
+            changed, deadline = date, time.monotonic() + START_LIMIT - age
+        if time.monotonic() >= deadline:
             raise KeeperGone("keeper_gone", f"The keeper {folder.name} never started.")
         await asyncio.sleep(POLL)
 
@@ -132,23 +139,20 @@ async def _connect(sock: socket.socket, folder: Path) -> None:
         os.close(here)
 
 
-def _age(folder: Path) -> float:
-    """Returns the seconds since a file was added to the folder or removed."""
+def _date(folder: Path) -> float:
+    """Returns when a file was last added to the folder or removed; 0 if there is no folder."""
     try:
-        return time.time() - folder.stat().st_mtime
+        return folder.stat().st_mtime
     except FileNotFoundError:
-        return START_LIMIT
+        return 0.0
 
 
-def _make(folder: Path, start: dict[str, Any]) -> None:
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
+def _spawn(folder: Path, start: dict[str, Any]) -> dict[str, Any]:
+    """Requests the start, starts the program and waits for its report.
+
+    The request is dated here and not before this thread was free: time in the server's own queue does not count."""
     with open(_private(folder / START), "wb") as file:
         file.write(json.dumps(start).encode())
-
-
-def _spawn(folder: Path) -> dict[str, Any]:
-    """Starts the program and waits for its report."""
     own_mark = {MARK: os.environ[MARK]} if MARK in os.environ else {}
     with open(_private(folder / LOG), "wb") as errors:
         program = subprocess.Popen(

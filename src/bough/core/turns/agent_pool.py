@@ -18,6 +18,7 @@ from bough.agents.catalog.entry import CatalogEntry, ModeSettings
 from bough.agents.catalog.prepare import prepare
 from bough.agents.launcher import Launcher
 from bough.agents.shield import shielded
+from bough.agents.start_limit import StartLimit
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
 from bough.core.store import records
@@ -74,6 +75,7 @@ class AgentPool:
         self._agents: dict[str, Agent] = {}
         self._suspensions: dict[Agent, asyncio.Task[None]] = {}
         self._starting: dict[str, asyncio.Lock] = {}
+        self._starts = StartLimit()
         # The address of Bough's own tools, if the server offers them.
         self.address: str | None = None
 
@@ -145,7 +147,8 @@ class AgentPool:
             )
 
         await self._store.write(announce)
-        async with self._alone(entry):
+        # The time limits of a start begin after these waits.
+        async with self._alone(entry), self._starts.starting():
             try:
                 link = await self._launcher.start(keeper_id, prepared.command, cwd=session.cwd, env=prepared.env)
             except BaseException:

@@ -3,11 +3,14 @@
 The adapter marks every folder as trusted. Codex would then take rules, MCP servers and hooks from the repository.
 """
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 TRUSTED = re.compile(rb'"trust_level"\s*:\s*"trusted"')
@@ -16,18 +19,33 @@ PROGRAM = Path("node_modules", "@openai", "codex", "bin", "codex.js")
 
 
 def main() -> int:
-    """Runs the real program and replaces the trust level in its input."""
+    """Runs the real program, replaces the trust level in its input, and ends as soon as it ends.
+
+    Returns the program's exit code. If a signal ended the program, the same signal ends this one, so that the adapter
+    sees what happened. The program's output and errors go straight to the adapter.
+    """
     child = subprocess.Popen([*find_codex(), *sys.argv[1:]], stdin=subprocess.PIPE)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda received, _frame: child.send_signal(received))
+    # A daemon thread, because reading the adapter's input must not delay the end: the adapter may never close it.
+    threading.Thread(target=copy_input, args=(child,), daemon=True).start()
+    code = child.wait()
+    if code < 0:
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to reset.
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return code
+
+
+def copy_input(child: subprocess.Popen[bytes]) -> None:
+    """Passes the adapter's lines to the program, with every folder marked as untrusted. Closes its input at the end."""
     assert child.stdin is not None
-    try:
+    # A program that no longer reads has ended; `main` then returns its exit code.
+    with contextlib.suppress(BrokenPipeError), child.stdin:
         # Quotation marks inside a JSON text are escaped, so text that people wrote never matches.
         for line in sys.stdin.buffer:
             child.stdin.write(TRUSTED.sub(UNTRUSTED, line))
             child.stdin.flush()
-        child.stdin.close()
-    except BrokenPipeError:
-        pass  # The program has ended; its exit code is returned below.
-    return child.wait()
 
 
 def find_codex() -> list[str]:
@@ -54,4 +72,5 @@ def parent_command() -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Without the interpreter's cleanup, which would need the lock that the reading thread holds on stdin.
+    os._exit(main())

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from bough.agents.acp.wire import Update
 from bough.core.store.transactions import Change
+from bough.core.transcripts.fold import Fold
 from bough.core.transcripts.recorder import Recorder
 from tests.core.helpers import messages, open_session
 from tests.support.server import Running
 
 
-def said(text: str) -> Update:
-    return Update("s", "agent_message_chunk", text, None, b"")
+def said(text: str, message_id: str | None = None) -> Update:
+    return Update("s", "agent_message_chunk", text, message_id, b"")
+
+
+def test_text_without_an_id_is_not_added_to_a_message_with_one() -> None:
+    """R4: An error that an agent writes as text after a partial answer is a message of its own."""
+    fold = Fold()
+    fold.add([said("Half an ", "m1"), said("answer", "m1"), said("You hit your limit."), said(" Wait.")])
+    assert fold.last_text() == "You hit your limit. Wait."
+    assert [entry.text() for entry in fold.dirty] == ["Half an answer", "You hit your limit. Wait."]
 
 
 async def test_the_last_text_is_stored_before_the_end_but_not_the_answer(server: Running) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bough.agents.acp.wire import Update
+from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import CatalogEntry, Login, Quirks
-from bough.agents.errors import AgentRefused
+from bough.agents.errors import AgentGone, AgentRefused
 from bough.core.turns.failures import FailureDetector
 from bough.errors import AgentFailed
 
@@ -49,6 +52,64 @@ def test_other_errors_keep_the_agents_words(words: str, sentence: str) -> None:
     assert error.details["stderr"] == "last words"
 
 
+@pytest.mark.parametrize(
+    ("message", "data", "sentence"),
+    [
+        (
+            "Internal error",
+            {"message": "You have hit your usage limit.", "codexErrorInfo": "x"},
+            "You have hit your usage",
+        ),
+        ("Internal error", {"details": '{"error":{"message":"Quota exceeded"}}'}, "Quota exceeded"),
+        ("Internal error", {"errorKind": "overloaded"}, "Internal error (overloaded)"),
+        ("Internal error: Overloaded", {"errorKind": "overloaded"}, "Overloaded (overloaded)"),
+        ("Cannot open it", {"error": {"message": "No such model"}}, "Cannot open it: No such model"),
+        ("Cannot open it: No such model", {"details": "No such model"}, "Cannot open it: No such model"),
+        ("Cannot open it", {"details": {"deep": 1}}, "Cannot open it"),
+        ("Internal error", "The disk is full", "The disk is full"),
+        ("", None, ""),
+    ],
+)
+def test_errors_name_their_cause(message: str, data: object, sentence: str) -> None:
+    """R1, T3: The cause that an error carries in its data is part of the sentence."""
+    with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
+        raise _refused(-32603, message, data)
+    assert raised.value.message.startswith(f"Bird says: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("claude-code", "Internal error: The Claude Agent process exited unexpectedly. Please start a new session."),
+        ("claude-code", "Internal error: The Claude Agent session has ended. Please start a new session."),
+        ("claude-code", "Internal error: Claude Code process exited with code 1"),
+        ("claude-code", "Claude Code process terminated by signal SIGKILL"),
+        ("claude-code", "ProcessTransport is not ready for writing"),
+        ("codex", "The Codex app-server was killed by SIGKILL. The agent starts it again on the next request.\nnoise"),
+        ("codex", "The Codex app-server exited with code 7. The agent is shutting down."),
+        ("codex", "The Codex app-server crashed 3 times in the last 60 s, so the agent stopped restarting it."),
+        (
+            "codex",
+            "Session x had no messages yet and was lost when the Codex app-server restarted.",
+        ),
+    ],
+)
+def test_a_dead_inner_process(tmp_path: Path, agent: str, message: str) -> None:
+    """O2: The catalog knows the errors of adapters whose inner process has died."""
+    detector = FailureDetector(load_catalog(tmp_path).get(agent))
+    with pytest.raises(AgentGone), detector.unbroken(), detector.explained():
+        raise _refused(1001, message)
+
+
+def test_a_lost_conversation_is_not_a_missing_file() -> None:
+    """O2: An agent that does not know its conversation is broken; one that misses a file of the prompt is not."""
+    detector = FailureDetector(ENTRY)
+    with pytest.raises(AgentGone), detector.unbroken():
+        raise _refused(-32002, "Resource not found", {"sessionId": "x"})
+    with pytest.raises(AgentRefused), detector.unbroken():
+        raise _refused(-32002, "Resource not found: file:///x", {"uri": "file:///x"})
+
+
 def test_last_words_about_a_missing_key_fail_the_turn() -> None:
     """R1, T3: A turn that ends normally fails if its last words mean a missing key; in a stopped turn they mean
     nothing."""
@@ -72,6 +133,8 @@ def test_noise(kind: str, text: str, noise: bool) -> None:
     assert FailureDetector(ENTRY).is_noise(Update("session", kind, text, None, b"{}")) is noise
 
 
-def _refused(rpc_code: int, words: str) -> AgentRefused:
+def _refused(rpc_code: int, words: str, data: object = None) -> AgentRefused:
     message = f"bird --acp refused session/prompt: {words} ({rpc_code})"
-    return AgentRefused("agent_refused", message, agent_message=words, rpc_code=rpc_code, stderr="last words")
+    return AgentRefused(
+        "agent_refused", message, agent_message=words, rpc_code=rpc_code, data=data, stderr="last words"
+    )

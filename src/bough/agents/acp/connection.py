@@ -25,6 +25,7 @@ from bough.agents.acp.wire import (
 from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout, command_name
 from bough.agents.json_rpc import PARSE_ERROR, encode_error, encode_notification, encode_request, encode_result
 from bough.agents.link import Batch, Exit, Link, LinkClosed
+from bough.agents.stderr import telling_line
 from bough.errors import AgentFailed, Internal
 
 JUNK_LIMIT = 1000
@@ -297,10 +298,10 @@ class AgentConnection:
             how = f"ended with code {exit.code}"
         else:
             how = "closed its output"
-        last_line = exit.stderr.strip().rpartition("\n")[2]
+        reason = telling_line(exit.stderr)
         return AgentGone(
             "agent_gone",
-            f"{self.name} {how}{': ' + last_line[:EXCERPT] if last_line else '.'}",
+            f"{self.name} {how}{': ' + reason[:EXCERPT] if reason else '.'}",
             **self._details(exit_code=exit.code, signal=exit.signal, stderr=exit.stderr),
         )
 

@@ -130,6 +130,9 @@ class Quirks(_Table):
     unauthenticated: list[str] = []
     # Regular expressions for errors that mean the same, where the agent has no error code for it.
     unauthorized: list[str] = []
+    # Regular expressions for errors that mean that a process inside the agent has died. Bough then starts the agent
+    # again, although its own process still runs.
+    broken: list[str] = []
     # Regular expressions for text chunks that are not meant for people and are left out.
     noise: list[str] = []
     # Names of its tools that change its mode, whatever kind it reports for them.

@@ -137,11 +137,9 @@ class Fold:
                 kind = SPOKEN.get(update.kind)
                 if kind is None:
                     continue  # the agent echoes the user's text, which is already stored
-                if (
-                    entry is None
-                    or entry.kind != kind
-                    or (update.message_id is not None and entry.message_id != update.message_id)
-                ):
+                # A chunk without an id does not belong to a message that has one: it is, for example, an error that
+                # follows a partial answer.
+                if entry is None or entry.kind != kind or entry.message_id != update.message_id:
                     entry = self._speak(kind, update.message_id)
                 entry.parts.append(text)
                 self.unwritten += len(text)

@@ -203,9 +203,10 @@ class Agent:
     async def configure(self, session: Session) -> list[str]:
         """Sets mode, model and effort as the session says, as far as they differ (P2). Returns notices about what could
         not be set."""
-        await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)
-        await self._agent_settings.pin(self._client, self._agent_session_id)
-        return await self._agent_settings.set_choices(self._client, self._agent_session_id, session)
+        with self._failures.unbroken():
+            await self._agent_settings.set_mode(self._client, self._agent_session_id, self._wanted.mode)
+            await self._agent_settings.pin(self._client, self._agent_session_id)
+            return await self._agent_settings.set_choices(self._client, self._agent_session_id, session)
 
     @property
     def task_id(self) -> str | None:
@@ -226,7 +227,7 @@ class Agent:
         self._turn, self._stopped = turn, False
         self._failures.begin()
         try:
-            with self._failures.explained():
+            with self._failures.unbroken(), self._failures.explained():
                 prefaced = with_preface(self.preface, blocks)
                 result = await self._client.prompt(self._agent_session_id, prefaced, f"prompt:{turn}")
         finally:
@@ -234,6 +235,15 @@ class Agent:
         self._failures.check(result.stop_reason, self.recorder.last_text())
         self.preface = []
         return result
+
+    async def still_answers(self) -> bool:
+        """Tells whether the agent still serves its conversation, after a turn that ended with an error."""
+        try:
+            await self._agent_settings.probe(self._client, self._agent_session_id, self._wanted.mode)
+        except AgentFailed as error:
+            log.info("agent_broken", session=self.session_id, agent=self.entry.name, error=error.message)
+            return False
+        return True
 
     def close_task(self, task_id: str) -> None:
         """Forgets the lines of a task, which are not sent again."""

@@ -15,6 +15,7 @@ from bough.agents.catalog.entry import ModeSettings
 from bough.agents.errors import AgentRefused
 from bough.core.store.sql import RULES
 from bough.errors import AgentFailed
+from bough.model.ids import new_id
 from bough.model.rule import Rule
 from bough.model.session import Session
 from bough.storage.backend import Tx
@@ -24,6 +25,9 @@ CONFIGURED = frozenset({"current_mode_update", "config_option_update"})
 
 # How many values of an option are stored; some agents offer every model of every provider.
 MOST_OFFERED = 300
+
+# Seconds for an agent to answer after an error. It has nothing else to do then.
+PROBE_TIMEOUT = 5.0
 
 Value = str | bool | None
 
@@ -130,6 +134,18 @@ class AgentSettings:
             if not self._mode_reported:
                 self._mode = mode
         self._check_mode(mode)
+
+    async def probe(self, client: AgentClient, agent_session: str, mode: str) -> None:
+        """Sets the mode that the agent already has, which shows whether it still knows the conversation. An agent
+        without modes is asked for its capabilities instead. Raises `AgentFailed` if it does not answer well."""
+        option = self._entry.mode_option
+        if mode and option in self._options:
+            await client.set_config_option(agent_session, str(option), mode, timeout=PROBE_TIMEOUT)
+        elif mode and self._mode is not None:
+            await client.set_mode(agent_session, mode, timeout=PROBE_TIMEOUT)
+        else:
+            # Every known agent answers this a second time and keeps its conversations.
+            await client.initialize(PROBE_TIMEOUT, key=f"session/probe:{new_id()}")
 
     async def pin(self, client: AgentClient, agent_session: str) -> None:
         """Sets the pinned options; raises `AgentFailed` if one does not exist or keeps another value (P2)."""

@@ -12,11 +12,17 @@ import msgspec
 
 from bough.agents.acp.wire import Update
 from bough.agents.catalog import CatalogEntry
-from bough.agents.errors import AgentRefused
+from bough.agents.errors import AgentGone, AgentRefused
 from bough.errors import AgentFailed
 
 # The error codes of agents that need a login; some pass on the status of their model's service.
 LOGIN_NEEDED = (-32000, 401)
+# The error code of agents that do not know the conversation, or a file of the prompt.
+NOT_FOUND = -32002
+# Error messages that say only that there was an error. The cause is then in the error's data.
+SAYS_NOTHING = re.compile(r"(?i)(internal|server|unknown|request)? ?error|invalid (params|request)|", re.ASCII)
+# Where agents put the cause in the error's data.
+CAUSES = ("message", "details", "error", "reason")
 # The longest excerpt of an agent's own words in an error.
 LONGEST_EXCERPT = 2000
 
@@ -69,7 +75,7 @@ class FailureDetector:
         try:
             yield
         except AgentRefused as error:
-            words = error.agent_message.removeprefix("Internal error: ")
+            words = cause(error)
             if error.rpc_code in LOGIN_NEEDED or any(
                 re.search(pattern, words) for pattern in self._entry.quirks.unauthorized
             ):
@@ -77,6 +83,26 @@ class FailureDetector:
             raise AgentRefused(
                 error.code, self._quoted(words), agent_message=error.agent_message, **error.details
             ) from error
+
+    @contextlib.contextmanager
+    def unbroken(self) -> Generator[None]:
+        """Raises `AgentGone` in place of an error that means that the agent cannot go on: it has lost the conversation,
+        or a process inside it has died. Its own process may still run."""
+        try:
+            yield
+        except AgentFailed as error:
+            refusal = error if isinstance(error, AgentRefused) else error.__cause__
+            if isinstance(refusal, AgentRefused) and self._is_broken(refusal):
+                details = {"agent": self._entry.name, "stderr": refusal.details.get("stderr")}
+                raise AgentGone("agent_gone", self._quoted(cause(refusal)), **details) from error
+            raise
+
+    def _is_broken(self, error: AgentRefused) -> bool:
+        if error.rpc_code == NOT_FOUND:
+            data: Any = error.data
+            # With an address, it is a file of the prompt that was not found.
+            return not (isinstance(data, dict) and "uri" in data)
+        return any(re.search(pattern, cause(error)) for pattern in self._entry.quirks.broken)
 
     def _quoted(self, words: str) -> str:
         return f"{self._entry.title} says: {_unwrapped(words)}"[:LONGEST_EXCERPT]
@@ -95,3 +121,21 @@ def _unwrapped(words: str) -> str:
         return str(decoded["error"]["message"])
     except (msgspec.DecodeError, TypeError, KeyError, IndexError):
         return words
+
+
+def cause(error: AgentRefused) -> str:
+    """Returns the agent's words for an error, with the cause that its data names."""
+    words = error.agent_message.removeprefix("Internal error: ").strip()
+    data: Any = error.data
+    kind = ""
+    if isinstance(data, dict):
+        fields = cast("dict[str, Any]", data)
+        kind = fields.get("errorKind")
+        data = next((fields[name] for name in CAUSES if fields.get(name)), None)
+        if isinstance(data, dict):
+            data = cast("dict[str, Any]", data).get("message")
+    if isinstance(data, str) and (detail := _unwrapped(data.strip())) and detail not in words:
+        words = detail if SAYS_NOTHING.fullmatch(words) else f"{words.rstrip('.:')}: {detail}"
+    if isinstance(kind, str) and kind and kind not in words:
+        words = f"{words} ({kind})" if words else kind
+    return words

@@ -110,6 +110,8 @@ class Runner:
             return False
         except BoughError as error:
             await self._end(claimed, Outcome("failed", error=error))
+            agent = self.agents.get(claimed.session.id)
+            return agent is None or not isinstance(error, AgentFailed) or await agent.still_answers()
         return True
 
     async def _is_active(self, session_id: str) -> bool:

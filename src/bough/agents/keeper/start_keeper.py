@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import select
@@ -22,7 +23,7 @@ from bough.agents.keeper.frames import VERSION, Frame, FrameReader
 from bough.agents.keeper.keeper_folder import KeeperInfo
 from bough.agents.keeper.keeper_link import KeeperLink, Welcome
 from bough.agents.process_link import agent_missing, find_program
-from bough.errors import AgentFailed
+from bough.errors import AgentFailed, Busy
 
 PROGRAM = "bough.agents.keeper"
 """The module that runs as a keeper."""
@@ -44,7 +45,14 @@ async def start_keeper(
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700)
     try:
-        report = await asyncio.to_thread(_spawn, folder, start)
+        try:
+            report = await asyncio.to_thread(_spawn, folder, start)
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise Busy(
+                    "too_few_descriptors", "The agent cannot start now: the server has too many open files."
+                ) from error
+            raise
         if "error" in report:
             raise agent_missing(command, f"could not be started in {cwd}: {report['error']}.")
         return await attach_keeper(folder, 0)

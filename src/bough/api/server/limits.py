@@ -13,13 +13,17 @@ from typing import Any
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody
+from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer
+from bough.descriptors import RESERVED, nearly_out
+from bough.errors import Busy
 from bough.model.ids import new_id
 
 # Browsers also send the cookies of other servers on this host; no legitimate request comes near this size.
 LARGEST_HEAD = 64 * 1024
 # Seconds that a client may take to send a request's head.
 HEAD_WITHIN = 30.0
+# The same for a connection too many, which only waits for its refusal.
+SURPLUS_WITHIN = 1.0
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -31,16 +35,28 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_size = 0
         self._timer: asyncio.TimerHandle | None = None
         self._refused = False
+        # Whether it is a connection too many, which is closed as soon as it has been told so.
+        self._surplus = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._start_timer()
+        descriptor: int = transport.get_extra_info("socket").fileno()
+        if not nearly_out(descriptor):
+            self._start_timer()
+        elif nearly_out(descriptor, RESERVED // 2):
+            transport.abort()
+        else:
+            # An answer that is sent before the request has arrived may be lost when the connection is closed.
+            self._surplus = True
+            self._timer = self.loop.call_later(SURPLUS_WITHIN, self._refuse_surplus)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._surplus:
+            self._refuse_surplus()
         if self._refused:
             return
         super().data_received(data)
@@ -76,14 +92,21 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer = None
         self._refuse(408, f"The request line and headers did not arrive within {HEAD_WITHIN:.0f} s.")
 
-    def _refuse(self, status: int, message: str) -> None:
+    def _refuse_surplus(self) -> None:
+        self._surplus = False
+        error = Busy("too_many_connections", "The server has too many open connections. Close some and try again.")
+        self._refuse(503, answer(error))
+
+    def _refuse(self, status: int, reason: str | ErrorAnswer) -> None:
         """Sends an error and closes the connection; sends nothing if a request is already being answered."""
         self._refused = True
         self._stop_timer()
         if self.transport.is_closing():
             return
         if not self.cycle or self.cycle.response_complete:
-            body = msgspec.json.encode(ErrorAnswer(ErrorBody(HTTP_CODES[status], message, new_id())))
+            if isinstance(reason, str):
+                reason = ErrorAnswer(ErrorBody(HTTP_CODES[status], reason, new_id()))
+            body = msgspec.json.encode(reason)
             head = (
                 f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

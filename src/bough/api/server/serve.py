@@ -16,6 +16,7 @@ from pathlib import Path
 import structlog
 import uvicorn
 
+from bough import descriptors
 from bough.api.http.auth import Gate, load_token
 from bough.api.mcp.protocol import door
 from bough.api.server import app
@@ -71,6 +72,7 @@ async def serve(
     stop: asyncio.Event | None = None,
 ) -> None:
     """Runs a server until a signal or `stop`; calls `announce` with its address and link when it is ready."""
+    descriptors.ensure_enough(settings.max_agents)
     data = settings.data_path
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _bound(settings, data) as sock:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough import descriptors
 from bough.core.store.sql import SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_WORK, Store
 from bough.core.turns.agent import Agent
@@ -83,6 +84,10 @@ class Scheduler:
         waiting = await self._store.read(self._runnable)
         running = {session.root_session_id: session.under_way for session in waiting}
         candidates = [session for session in waiting if session.session_id not in self._turns]
+        if candidates and not descriptors.enough_for_a_turn():
+            # The prompts stay queued; the next scan tries again.
+            log.warning("too_few_descriptors", waiting=len(candidates))
+            return
         while candidates:
             # Fair across trees: fewest running turns first, then the tree that was served longest ago.
             best = min(

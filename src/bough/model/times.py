@@ -16,6 +16,11 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def just_after(moment: str) -> str:
+    """Returns the next time that can be told from this one."""
+    return written(parse(moment) + timedelta(microseconds=1))
+
+
 def quarter(moment: str) -> str:
     """Returns the quarter hour that contains a time, such as `2026-11-15T08:15`."""
     return f"{moment[:14]}{int(moment[14:16]) // 15 * 15:02}"

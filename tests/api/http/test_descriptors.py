@@ -42,8 +42,15 @@ async def test_too_low_a_limit_is_said_at_the_start(tmp_path: Path) -> None:
 def test_a_low_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """O5: only the hard limit counts, because a process may raise the soft one itself."""
     limits: list[tuple[int, int]] = [(64, 4096)]
-    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", lambda _kind, new: limits.append(new))
+
+    def get(_kind: int) -> tuple[int, int]:
+        return limits[-1]
+
+    def set_to(_kind: int, new: tuple[int, int]) -> None:
+        limits.append(new)
+
+    monkeypatch.setattr(resource, "getrlimit", get)
+    monkeypatch.setattr(resource, "setrlimit", set_to)
     descriptors.ensure_enough(8)
     descriptors.ensure_enough(8)
     assert limits == [(64, 4096), (152, 4096)]

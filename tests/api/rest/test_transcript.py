@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bough.core.store import records
 from bough.model.ids import new_id
 from bough.model.message import Message, raw
+from bough.model.times import before
 from tests.api.error_responses import Json
 from tests.support.server import Running, serving
 
@@ -49,3 +52,26 @@ async def pages(server: Running) -> None:
     last = [item["id"] for item in every if item["updatedAt"] == moments[0]]
     both = {"since": "2030-01-01", "after": last[0], "before": last[-1], "limit": 100}
     assert [item["id"] for item in await client.get(path, params=both)] == last[1:-1]
+
+
+async def test_changes_after_the_clock_was_set_back(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A1: a reader who asks for what changed since a time misses nothing when the clock is set back by an hour."""
+    async with serving(tmp_path, database=database_url) as server:
+        client = server.client
+        session = await opened(server)
+        await client.ask(session["id"], "[[say before]]")
+        path = f"/api/sessions/{session['id']}/messages"
+        since = max(message["updatedAt"] for message in await client.get(path))
+        monkeypatch.setattr("bough.core.store.transactions.now", lambda: before(3600))
+        for text in ("second", "third"):
+            await client.ask(session["id"], f"[[say {text}]]")
+            changed = await client.get(path, params={"since": since})
+            assert [message["content"]["text"] for message in changed] == [f"[[say {text}]]", text]
+            since = changed[-1]["updatedAt"]
+        fork = await client.post(f"/api/sessions/{session['id']}/fork", {"prompt": "[[say fourth]]"})
+        await client.wait_task(fork["taskId"])
+        inherited = {"since": since, "inherited": True}
+        changed = await client.get(f"/api/sessions/{fork['sessionId']}/messages", params=inherited)
+        assert "fourth" in [message["content"].get("text") for message in changed]

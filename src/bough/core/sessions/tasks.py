@@ -112,7 +112,7 @@ class Tasks:
                     task_id=task.id,
                     content=user_text(text, await prompt_files.infos(change.tx, task.id)),
                     queued_base=QUEUED_BASE,
-                    now=change.now,
+                    now=await records.message_time(change, task.session_id),
                 )
                 if message is not None:
                     change.message("message.patched", message)
@@ -159,10 +159,10 @@ class Tasks:
         # Positions are unique, so all tasks get negative ones before their new ones.
         for queued in order:
             await change.tx.run(TASKS.set_position, id=queued.id, position=-queued.position, now=change.now)
-            await self._place_message(change, queued.id, 2 * QUEUED_BASE + queued.position)
+            await self._place_message(change, queued, 2 * QUEUED_BASE + queued.position)
         for queued, position in zip(order, positions, strict=True):
             await change.tx.run(TASKS.set_position, id=queued.id, position=position, now=change.now)
-            message = await self._place_message(change, queued.id, QUEUED_BASE + position)
+            message = await self._place_message(change, queued, QUEUED_BASE + position)
             moved = await records.task(change.tx, queued.id)
             if moved.position != queued.position:
                 change.task("task.patched", moved)
@@ -170,14 +170,14 @@ class Tasks:
                     change.message("message.patched", message)
         return await records.task(change.tx, task.id)
 
-    async def _place_message(self, change: Change, task_id: str, position: int) -> Message | None:
+    async def _place_message(self, change: Change, task: Task, position: int) -> Message | None:
         return await change.tx.one(
             MESSAGES.requeue,
             Message,
-            task_id=task_id,
+            task_id=task.id,
             position=position,
             queued_base=QUEUED_BASE,
-            now=change.now,
+            now=await records.message_time(change, task.session_id),
         )
 
 

@@ -40,7 +40,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
     if interrupted.sent_attempt != interrupted.attempt:
         policy = "continue"
     await lifecycle.withdraw_approvals(change, task.id)
-    await close_entries(change, task.id)
+    await close_entries(change, task)
     await records.add_message(change, task.session_id, task.id, "system", failure(error, WHAT_NEXT[policy]))
     if policy != "continue":
         await records.update_task(change, task.id, held=True)
@@ -62,13 +62,14 @@ async def hold(change: Change, task: Task) -> Task | None:
     return await records.update_task(change, task.id, held=True, started_at=started_at)
 
 
-async def close_entries(change: Change, task_id: str) -> None:
+async def close_entries(change: Change, task: Task) -> None:
     """Closes the messages that a turn without an agent left open."""
     fold = Fold()
-    fold.restore(await change.tx.all(MESSAGES.of_task, Message, task_id=task_id))
+    fold.restore(await change.tx.all(MESSAGES.of_task, Message, task_id=task.id))
     fold.close()
     for entry in fold.dirty:
-        closed = await change.tx.one(MESSAGES.rewrite, Message, id=entry.id, content=entry.content(), now=change.now)
+        moment = await records.message_time(change, task.session_id)
+        closed = await change.tx.one(MESSAGES.rewrite, Message, id=entry.id, content=entry.content(), now=moment)
         if closed is not None:
             change.message("message.patched", closed)
 

@@ -15,6 +15,7 @@ from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
+from bough.model.times import just_after
 from bough.storage import queries
 from bough.storage.backend import Tx
 
@@ -227,6 +228,21 @@ async def add_message(
     return message
 
 
+async def message_time(change: Change, session_id: str) -> str:
+    """Returns the time at which this change writes messages of a session: the current time, or one just after the last
+    change if the clock was set back. Readers who ask for what changed since a time must not miss anything (A1)."""
+    if session_id not in change.message_times:
+        newest: str | None = await change.tx.value(MESSAGES.newest, session_id=session_id)
+        if newest is None:
+            # A fork is read together with what was said before it.
+            newest = await change.tx.value(MESSAGES.newest_of_origin, session_id=session_id)
+        if newest is None or newest < change.now:
+            change.message_times[session_id] = change.now
+        else:
+            change.message_times[session_id] = just_after(newest)
+    return change.message_times[session_id]
+
+
 async def insert_message(
     change: Change,
     message_id: str,
@@ -245,7 +261,7 @@ async def insert_message(
         position=position,
         role=role,
         content=content,
-        now=change.now,
+        now=await message_time(change, session_id),
     )
     assert message is not None
     change.message("message.created", message)
@@ -269,7 +285,7 @@ async def enter_transcript(change: Change, entering: Task) -> None:
         task_id=entering.id,
         position=after - 1,
         queued_base=QUEUED_BASE,
-        now=change.now,
+        now=await message_time(change, entering.session_id),
     )
     if message is not None:
         change.message("message.patched", message)

@@ -39,6 +39,8 @@ class Change:
     def __init__(self, tx: Tx) -> None:
         self.tx = tx
         self.now = now()
+        # The time of the messages that this change writes, by session; `records.message_time` sets it.
+        self.message_times: dict[str, str] = {}
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
 

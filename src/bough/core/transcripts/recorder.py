@@ -240,21 +240,18 @@ class Recorder:
     async def _write(
         self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
     ) -> None:
+        moment = await records.message_time(change, self._session_id) if writes else change.now
         # Earlier messages change before later ones appear: a call has ended when the next one begins.
         for write in writes:
             if not write.is_new:
-                message = await change.tx.one(
-                    MESSAGES.rewrite, Message, id=write.id, content=write.content, now=change.now
-                )
+                message = await change.tx.one(MESSAGES.rewrite, Message, id=write.id, content=write.content, now=moment)
                 if message is not None and write.announce:
                     change.message("message.patched", message)
         new = [write for write in writes if write.is_new]
         if new:
             after: Any = await change.tx.value(SESSIONS.take_positions, id=self._session_id, count=len(new))
             messages = [
-                Message(
-                    write.id, self._session_id, task_id, position, write.role, write.content, change.now, change.now
-                )
+                Message(write.id, self._session_id, task_id, position, write.role, write.content, moment, moment)
                 for position, write in enumerate(new, after - len(new))
             ]
             await records.insert_messages(change, messages)

@@ -12,6 +12,15 @@ ON CONFLICT (id) DO UPDATE SET content = excluded.content, updated_at = excluded
 -- Returns one message.
 SELECT * FROM messages WHERE id = :id
 
+-- name: newest
+-- Returns when a message of a session last changed.
+SELECT max(updated_at) FROM messages WHERE session_id = :session_id
+
+-- name: newest_of_origin
+-- Returns when a message of the session that a session was forked from last changed.
+SELECT max(updated_at) FROM messages
+WHERE session_id = (SELECT forked_from_session_id FROM sessions WHERE id = :session_id)
+
 -- name: rewrite
 -- Replaces a message's content.
 UPDATE messages SET content = :content, updated_at = :now WHERE id = :id RETURNING *

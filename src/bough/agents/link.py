@@ -20,10 +20,13 @@ class Exit(msgspec.Struct, frozen=True):
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):
-    """Whole lines in order, without newlines. Lines are numbered from 1; `last` is the number of the last one."""
+    """Whole lines in order, without newlines. Lines are numbered from 1; `last` is the number of the last one.
+
+    `lost` is a sentence about lines right before these that are missing."""
 
     lines: list[bytes]
     last: int
+    lost: str = ""
 
 
 class LinkClosed(Exception):
@@ -41,7 +44,7 @@ class Link(Protocol):
     pid: int
 
     async def receive(self) -> Batch:
-        """Returns the next one or more lines. Raises `LinkClosed` after the last."""
+        """Returns the next lines, or a sentence about lines that are lost. Raises `LinkClosed` after the last."""
         ...
 
     async def send(self, line: bytes, key: str) -> bool:

@@ -70,6 +70,9 @@ class Ear:
         self.answered.append((key, number))
         self.numbers.append(number)
 
+    def on_lost(self, text: str) -> None:
+        raise AssertionError(text)
+
     def on_notification(self, method: str, params: Raw) -> None:
         self.heard.append((method, params))
 

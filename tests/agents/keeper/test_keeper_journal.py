@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bough.agents.keeper import frames, journal
+from bough.agents.keeper import files, frames, journal
 from bough.agents.keeper.frames import FrameReader
 from bough.agents.keeper.journal import Journal, Lost, ReadPosition, read_journal
 from bough.agents.keeper.keeper_folder import Tail, read_batches, read_sent
 from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch
+
+MISSING = "A part of the agent's output (%s) is missing, because its journal was cut or damaged."
+DAMAGED = "The agent's journal is damaged: what the agent said after line %d may be missing."
 
 
 @pytest.fixture
@@ -288,7 +291,34 @@ def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pyte
     while book.read(place):
         pass
     book.confirm(4, place, [])
-    assert list(read_batches(tmp_path, 1)) == [Batch(lines[4:], 7)]
+    assert list(read_batches(tmp_path, 1)) == [Batch(lines[4:], 7, MISSING % "lines 2 to 4")]
+
+
+def test_a_cut_journal_is_noticed(folder: int, tmp_path: Path) -> None:
+    """Q4: lines that are missing before, between or after those in the journal are reported, and nothing else is."""
+    book, path = Journal(folder), tmp_path / "journal"
+    lines = write_sample(book)
+    whole = path.read_bytes()
+    ends = list[int]()
+    for frame in read_journal(path):
+        ends.append((ends[-1] if ends else 0) + frames.HEADER.size + frame.head.length)
+    assert [batch.lost for batch in read_batches(tmp_path, 0) if batch.lost] == []
+    files.write_json(folder, files.EXIT, {"code": 0, "signal": None, "stderr": "", "last": 7, "left": []})
+    assert [batch.lost for batch in read_batches(tmp_path, 0) if batch.lost] == []
+    path.write_bytes(whole[: ends[0]])
+    assert list(read_batches(tmp_path, 0)) == [Batch(lines[:2], 2), Batch([], 2, MISSING % "lines 3 to 7")]
+    path.write_bytes(whole[ends[5] :])
+    assert list(read_batches(tmp_path, 3)) == [Batch(lines[4:], 7, MISSING % "line 4")]
+    os.unlink(tmp_path / files.EXIT)
+    # Without the agent's end, an incomplete frame is what a killed keeper leaves.
+    path.write_bytes(whole[:-1])
+    assert [batch.lost for batch in read_batches(tmp_path, 0) if batch.lost] == []
+    path.write_bytes(whole[:-1] + b"?")
+    assert list(read_batches(tmp_path, 3)) == [Batch([b"four"], 4), Batch([], 4, DAMAGED % 4)]
+    path.write_bytes(b"")
+    assert list(read_batches(tmp_path, 4)) == [Batch([], 4, DAMAGED % 4)]
+    path.unlink()
+    assert list(read_batches(tmp_path, 4)) == []
 
 
 def test_an_impossible_length_is_not_read(folder: int, tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bough.agents.keeper import keeper_folder, process_tree
 from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
@@ -132,3 +134,33 @@ async def test_a_turn_survives_an_upgrade(tmp_path: Path) -> None:
             ticks = "\n".join(f"tick {number}" for number in range(1, 31))
             assert await client.texts(session) == [f"{ticks}\nwhole"]
         assert len(list(server.data.glob("bough.db.*.bak"))) == 1
+
+
+async def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
+    """Q4, O2: if the journal of an agent that died without a server is damaged, the transcript says that something is
+    missing, and the turn goes on as its next attempt."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            session = (await client.session(repo["id"]))["id"]
+            task = await client.prompt(session, "[[slow 40 2]]")
+            await client.wait_task(task, "running")
+        await server.stop(signal.SIGKILL)
+        (folder,) = keeper_folder.list_keepers(server.data / "keepers")
+        journal = folder / "journal"
+        size = journal.stat().st_size
+        await eventually(lambda: journal.stat().st_size > size + 2000, "the agent says more without a server")
+        about = keeper_folder.read_info(folder)
+        assert about is not None
+        process_tree.send_signal([about.keeper], signal.SIGKILL)
+        await eventually(lambda: not process_tree.alive(about.keeper))
+        with journal.open("r+b") as file:
+            file.seek(size + 1000)
+            file.write(b"?" * 1000)
+        await server.start()
+        async with server.client() as client:
+            ended = await client.wait_task(task)
+            assert (ended["status"], ended["attempt"]) == ("completed", 2)
+            messages = await client.get(f"/api/sessions/{session}/messages")
+            notices = [item["content"]["text"] for item in messages if item["content"]["type"] == "notice"]
+            assert any("The agent's journal is damaged" in text for text in notices)

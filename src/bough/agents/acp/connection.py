@@ -59,6 +59,10 @@ class Handler(Protocol):
         """Called when the request with this key is answered, just before its waiter continues."""
         ...
 
+    def on_lost(self, text: str) -> None:
+        """Takes a sentence about lines that are missing before the next ones."""
+        ...
+
     def on_notification(self, method: str, params: Raw) -> None:
         """Takes any other notification."""
         ...
@@ -90,7 +94,11 @@ class AgentConnection:
         """Reads until the link closes, and returns how it closed. Pending requests then raise `AgentGone`."""
         try:
             while True:
-                await self._dispatch(await self._link.receive())
+                batch = await self._link.receive()
+                if batch.lost:
+                    log.warning("agent_lines_lost", agent=self.name, text=batch.lost)
+                    self._handler.on_lost(batch.lost)
+                await self._dispatch(batch)
                 await self._handler.ready()
         except LinkClosed as closed:
             self._stop(self._gone(closed.exit))

@@ -171,6 +171,21 @@ def read_journal(path: "str | os.PathLike[str]", offset: int = 0) -> Iterator[Fr
             yield Frame(head, payload)
 
 
+def is_damaged(path: "str | os.PathLike[str]", offset: int) -> bool:
+    """Returns whether a frame at this offset is all there and yet unreadable. One that a dying writer left incomplete
+    is not damaged."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        data = file.read(HEADER.size)
+        if len(data) < HEADER.size:
+            return False
+        head = frames.read_head(data)
+        if head.length > frames.FRAME_CAP:
+            return True
+        payload = file.read(head.length)
+        return len(payload) == head.length and not frames.whole(data, payload)
+
+
 def _heads(fd: int, offset: int, end: int) -> Iterator[tuple[int, Head]]:
     """Yields the headers between two offsets, each with its offset."""
     window, start = b"", offset

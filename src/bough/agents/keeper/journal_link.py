@@ -29,6 +29,7 @@ class JournalLink:
         self._tail = Tail(folder, last)
         self._batches: Generator[Batch] | None = None
         self._sent = keeper_folder.read_sent(folder)
+        self._told_missing = False
         self._closed = asyncio.Event()
         self._ending: asyncio.Task[Exit] | None = None
 
@@ -42,6 +43,10 @@ class JournalLink:
                 return batch
             self._batches = None
             if ended:
+                missing = [] if self._told_missing else list(self._tail.missing_at_end(self._ended()))
+                self._told_missing = True
+                for batch in missing:
+                    return batch
                 raise LinkClosed(self._exit())
             await self._pause()
 

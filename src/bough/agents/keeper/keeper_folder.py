@@ -11,7 +11,7 @@ import msgspec
 
 from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.files import EXIT, KEEPER
-from bough.agents.keeper.journal import NAME, read_journal
+from bough.agents.keeper.journal import NAME, is_damaged, read_journal
 from bough.agents.keeper.process_tree import Process
 from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch, Exit
@@ -91,8 +91,11 @@ def read_sent(folder: Path) -> set[str]:
 
 
 def read_batches(folder: Path, after: int) -> Generator[Batch]:
-    """Yields the lines after this number, in the blocks in which they were journalled. Drops an incomplete line."""
-    return Tail(folder, after).read()
+    """Yields the lines after this number of a dead keeper, in the blocks in which they were journalled, and says which
+    are missing. Drops an incomplete line."""
+    tail = Tail(folder, after)
+    yield from tail.read()
+    yield from tail.missing_at_end(read_end(folder))
 
 
 class Tail:
@@ -101,7 +104,10 @@ class Tail:
     def __init__(self, folder: Path, after: int) -> None:
         self._path = folder / NAME
         self._offset = 0
+        self._after = after
         self._last = after
+        self._highest = 0  # The number of the last line that the journal holds or has released.
+        self._lost = ""
         self._splitter = LineSplitter()
 
     def read(self) -> Generator[Batch]:
@@ -109,14 +115,34 @@ class Tail:
         with contextlib.suppress(FileNotFoundError):
             for head, payload in read_journal(self._path, self._offset):
                 self._offset += frames.HEADER.size + head.length
+                if head.kind in (frames.LINES, frames.BASE):
+                    self._highest = head.first + head.amount - 1
                 if head.kind != frames.LINES or head.touched <= self._last:
                     continue
-                # Lines that the journal no longer holds were stored by a database that has since been rolled back.
-                self._last = max(self._last, head.first - 1)
+                if head.first - 1 > self._last:
+                    # The journal was cut, or it has released lines that a database stored before it was rolled back.
+                    self._lost = _missing(self._last + 1, head.first - 1)
+                    self._last = head.first - 1
                 lines = self._splitter.feed(frames.lines_after(self._last, head, payload))
                 self._last += len(lines)
                 if lines:
-                    yield Batch(lines, self._last)
+                    yield Batch(lines, self._last, self._lost)
+                    self._lost = ""
+
+    def missing_at_end(self, ended: AgentEnd | None) -> Generator[Batch]:
+        """Yields a batch without lines if the journal of an agent that has ended is known to lack its last lines."""
+        # A folder without a journal is about to be removed, after everything was stored.
+        with contextlib.suppress(FileNotFoundError):
+            if ended is not None and ended.last > self._last:
+                yield Batch([], self._last, _missing(self._last + 1, ended.last))
+            elif is_damaged(self._path, self._offset) or self._highest < self._after:
+                lost = f"The agent's journal is damaged: what the agent said after line {self._last} may be missing."
+                yield Batch([], self._last, lost)
+
+
+def _missing(first: int, last: int) -> str:
+    lines = f"line {first}" if first == last else f"lines {first} to {last}"
+    return f"A part of the agent's output ({lines}) is missing, because its journal was cut or damaged."
 
 
 def discard(folder: Path) -> None:

@@ -231,6 +231,13 @@ class Fold:
             entry.body = {"type": "update", "kind": kind, "update": body}
         self._touch(entry)
 
+    def notice(self, text: str) -> None:
+        """Adds a notice of Bough's own."""
+        self.close_text()
+        entry = Entry("other", "system")
+        entry.body = {"type": "notice", "text": text}
+        self._touch(entry)
+
     def close(self) -> None:
         """Closes everything that is still open, because the turn is over."""
         self.close_text()

@@ -121,6 +121,11 @@ class Recorder:
             self._settled.clear()
         self._due.set()
 
+    def add_notice(self, text: str) -> None:
+        """Adds a notice to the transcript at this point of what the agent says."""
+        self._fold.notice(text)
+        self._due.set()
+
     def tool(self, update: dict[str, Any]) -> Entry:
         """Folds a tool call that did not come as an update."""
         return self._fold.tool({**update, "sessionUpdate": None})

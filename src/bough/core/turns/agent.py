@@ -344,6 +344,9 @@ class Agent:
         # The answer to a prompt is confirmed only when the end of the turn is stored.
         self.recorder.received(number, hold=key.startswith("prompt:"))
 
+    def on_lost(self, text: str) -> None:
+        self.recorder.add_notice(text)
+
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         log.debug("agent_notification", session=self.session_id, method=method)
 

@@ -18,6 +18,7 @@ from bench.http import Http
 from bench.report import Result, Row, slower
 from bough.app import build
 from bough.core.store.sql import SESSIONS, TREES
+from bough.core.trees.tree import NODES
 from bough.settings import Settings
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
@@ -92,7 +93,7 @@ def _planted(data: Path) -> str:
 
 def _fetched(bare: sqlite3.Connection, root: str) -> Callable[[], object]:
     """Returns a function that runs only the same statements."""
-    get, nodes, budget = _sql(SESSIONS.get, id=root), _sql(TREES.nodes, root=root), _sql(TREES.budget, root=root)
+    get, nodes, budget = _sql(SESSIONS.get, id=root), _sql(NODES, root=root), _sql(TREES.budget, root=root)
 
     def fetch() -> object:
         rows = bare.execute(*nodes).fetchall()

@@ -177,7 +177,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         runner=runner,
         scheduler=scheduler,
         maintenance=Maintenance(store, settings, agents),
-        recovery=Recovery(store, settings, launcher, runner, scheduler),
+        recovery=Recovery(store, launcher, runner, scheduler),
     )
 
 
@@ -219,10 +219,12 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         )
         await services.worktrees.repair()
         await services.branches.repair()
+        await services.restoring.repair()
         await services.recovery.run()
         background.start("calls", services.calls.follow())
         background.start("scheduler", services.scheduler.run())
         background.start("maintenance", services.maintenance.run())
+        background.start("checkpoint refs", services.checkpoints.repair())
         background.start("prune", services.pruning.run())
         background.start("search index", services.search.index.run())
         yield services
@@ -235,4 +237,3 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.worktrees.close()
         await services.branches.close()
         await services.runner.agents.close()
-        await services.checkpoints.close()

@@ -44,6 +44,10 @@ class Busy(BoughError):
     """A limit is reached; the same request can succeed later."""
 
 
+class Unavailable(Busy):
+    """The database cannot be read or written right now; the same request can succeed later."""
+
+
 class AgentFailed(BoughError):
     """An agent could not be started, died, or answered with an error."""
 

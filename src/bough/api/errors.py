@@ -17,6 +17,7 @@ from bough.errors import (
     NotFound,
     TooLarge,
     Unauthenticated,
+    Unavailable,
 )
 from bough.model.ids import new_id
 
@@ -37,6 +38,7 @@ MEANINGS: dict[type[BoughError], ErrorMapping] = {
     Conflict: ErrorMapping(409, -32600, 1),
     Unauthenticated: ErrorMapping(401, -32000, 1),
     Denied: ErrorMapping(403, -32000, 1),
+    Unavailable: ErrorMapping(503, -32603, 1),
     Busy: ErrorMapping(429, -32603, 1),
     AgentFailed: ErrorMapping(502, -32603, 1),
     Internal: ErrorMapping(500, -32603, 1),

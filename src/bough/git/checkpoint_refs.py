@@ -36,6 +36,11 @@ async def drop(path: str, refs: Iterable[str]) -> None:
         await git(path, *_REFS, stdin=words.encode())
 
 
+async def all_refs(path: str) -> set[str]:
+    """Returns the refs of all checkpoints of a repository."""
+    return set((await git(path, "for-each-ref", "--format=%(refname)", PREFIX)).split())
+
+
 async def held(path: str, sha: str) -> bool:
     """Tells whether a commit still exists."""
     try:

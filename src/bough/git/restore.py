@@ -117,6 +117,14 @@ def checked_path(path: str) -> str:
     return "/".join(parts)
 
 
+async def differences(path: str, old: str, new: str, only: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
+    """Returns the paths that have to be written and those that have to be removed to get from one commit to another."""
+    chosen = None if only is None else [checked_path(entry) for entry in only]
+    entries = await _between(await working_copy(path), old, new, chosen)
+    writes = [entry.path for entry in entries if entry.after not in (ABSENT, GITLINK)]
+    return writes, [entry.path for entry in entries if entry.after == ABSENT]
+
+
 async def changed_paths(path: str, old: str, new: str) -> set[str]:
     """Returns the paths that differ between two commits."""
     return {entry.path for entry in await _between(await working_copy(path), old, new, None)}

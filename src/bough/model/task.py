@@ -40,7 +40,8 @@ IN_FLIGHT: tuple[TaskStatus, ...] = ("dispatching", "running", "waiting_permissi
 
 class Task(msgspec.Struct, rename="camel"):
     """A row of `tasks`. `held`: interrupted and waiting for a person. `usage` is what the agent reported for this turn;
-    `cost` is the growth of the session's cost."""
+    `cost` is the growth of the session's cost; `sent_before` is the attempt that was sent before the current one, 0 if
+    none was."""
 
     id: str
     session_id: str
@@ -64,3 +65,4 @@ class Task(msgspec.Struct, rename="camel"):
     updated_at: str
     started_at: str | None
     ended_at: str | None
+    sent_before: int

@@ -56,6 +56,10 @@ class Backend(Protocol):
         `long` keeps reads of more than about a millisecond off the event loop."""
         ...
 
+    async def check(self) -> None:
+        """Raises `Unavailable` if what is written now would not be stored."""
+        ...
+
     def state(self) -> int | None:
         """Returns a number that changes with every commit of any process; None where that would cost a query.
 

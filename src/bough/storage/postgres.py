@@ -10,16 +10,19 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from bough.errors import Busy, Conflict, Invalid
+from bough.errors import BoughError, Conflict, Invalid, Unavailable
 from bough.storage import postgres_locks
 from bough.storage.backend import Listeners, Tx
 from bough.storage.postgres_listener import CHANNEL, Listener
 from bough.storage.postgres_tx import (
     CONNECT_TIMEOUT_SECONDS,
     DRIVER_ERRORS,
+    LONG_QUERY_TIMEOUT_SECONDS,
+    QUERY_TIMEOUT_SECONDS,
     SETTINGS,
     PostgresTx,
     TryAgain,
+    connect,
     leave_as_is,
     named_errors,
     set_up,
@@ -33,7 +36,11 @@ WRITERS_MAX = 4
 # With the pauses below, this survives a PostgreSQL restart of some seconds.
 ATTEMPTS = 12
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.005, 1.0
-CLOSE_TIMEOUT_SECONDS = 10.0
+CLOSE_TIMEOUT_SECONDS = 5.0
+# A caller learns after this time that PostgreSQL does not answer. Those that must not fail try again.
+GIVE_UP_SECONDS = 30.0
+# A connection that may be dead gets this long to roll back before it is closed.
+ROLLBACK_TIMEOUT_SECONDS = 2.0
 UNIQUE = "constraint_unique"
 
 _PG: Any = asyncpg  # asyncpg carries no types
@@ -69,6 +76,7 @@ class PostgresBackend:
                     min_size=1,
                     max_size=POOL_MAX,
                     timeout=CONNECT_TIMEOUT_SECONDS,
+                    command_timeout=QUERY_TIMEOUT_SECONDS,
                     server_settings=SETTINGS,
                     init=set_up,
                     reset=leave_as_is,
@@ -90,7 +98,17 @@ class PostgresBackend:
             return await self._repeat(work, _RACE)
 
     async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
-        return await self._repeat(work, _READ)
+        return await self._repeat(work, _READ, LONG_QUERY_TIMEOUT_SECONDS if long else QUERY_TIMEOUT_SECONDS)
+
+    async def check(self) -> None:
+        """Asks whether the database may be written: a stand-by only answers reads."""
+        try:
+            with named_errors():
+                read_only: str = await self._pool.fetchval("SHOW transaction_read_only")
+        except TryAgain as error:
+            raise error.given_up() from error
+        if read_only == "on":
+            raise Unavailable("database_unavailable", "PostgreSQL is read-only, so that nothing can be stored.")
 
     def state(self) -> int | None:
         """Unknown: asking the server takes as long as reading the rows."""
@@ -124,11 +142,14 @@ class PostgresBackend:
         with suppress(Conflict), named_errors():  # another process may make it at the same moment
             await self._pool.execute(_TURNS)
 
-    async def _repeat(self, work: Callable[[Tx], Awaitable[T]], begin: str) -> T:
+    async def _repeat(
+        self, work: Callable[[Tx], Awaitable[T]], begin: str, query_timeout: float = QUERY_TIMEOUT_SECONDS
+    ) -> T:
         pause = FIRST_PAUSE_SECONDS
+        give_up = asyncio.get_running_loop().time() + GIVE_UP_SECONDS
         for _ in range(ATTEMPTS - 1):
             try:
-                return await self._attempt(work, begin)
+                return await self._attempt(work, begin, query_timeout)
             except Conflict as error:
                 # PostgreSQL may report a duplicate key before it notices the race. Run alone, the error is real.
                 if begin != _RACE or error.code != UNIQUE:
@@ -136,51 +157,88 @@ class PostgresBackend:
                 begin = _ALONE
             except TryAgain as error:
                 if error.lost:
+                    if asyncio.get_running_loop().time() > give_up:
+                        raise error.given_up() from error
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
                 elif begin == _RACE:
                     begin = _ALONE
         try:
-            return await self._attempt(work, begin)
+            return await self._attempt(work, begin, query_timeout)
         except TryAgain as error:
             raise error.given_up() from error
 
-    async def _attempt(self, work: Callable[[Tx], Awaitable[T]], begin: str) -> T:
+    async def _attempt(self, work: Callable[[Tx], Awaitable[T]], begin: str, query_timeout: float) -> T:
+        """Tries `work` once in its own transaction. If the reply to the commit is lost, looks up what became of it."""
         if self._closed:
-            raise Busy("database_closed", "The database is closed.")
+            raise Unavailable("database_closed", "The database is closed.")
         with named_errors():
-            connection = await self._pool.acquire()
+            connection = await self._pool.acquire(timeout=CONNECT_TIMEOUT_SECONDS)
+        number: int | None = None
+        result: Any = None
         try:
-            return await _run(connection, work, begin)
+            tx = PostgresTx(connection, query_timeout)
+            try:
+                with named_errors():
+                    await connection.execute(begin)
+                result = await work(tx)
+                tx.refuse_if_failed()
+                if begin != _READ:
+                    number = await tx.send_notifications(CHANNEL)
+            except BaseException as error:
+                await _roll_back(connection, error)
+                raise
+            try:
+                with named_errors():
+                    await connection.execute("COMMIT")
+            except BaseException as error:
+                if not isinstance(error, TryAgain) or error.lost:
+                    _cut(connection)
+                raise
         except TryAgain as error:
-            if error.lost:
-                with suppress(*DRIVER_ERRORS):  # the pool may have released it already
-                    connection.terminate()
+            if error.lost and number is not None and await self._was_committed(number):
+                return result
             raise
         finally:
             await self._pool.release(connection)
+        return result
+
+    async def _was_committed(self, number: int) -> bool:
+        """Returns whether a transaction whose commit was not answered is stored. Waits for PostgreSQL to come back, and
+        raises `Unavailable` with the code `commit_unknown` if it does not."""
+        loop = asyncio.get_running_loop()
+        give_up, pause = loop.time() + GIVE_UP_SECONDS, FIRST_PAUSE_SECONDS
+        while not self._closed and loop.time() < give_up:
+            try:
+                with named_errors():
+                    connection = await connect(self._url)
+                    try:
+                        status = await connection.fetchval("SELECT txid_status($1)", number)
+                    finally:
+                        connection.terminate()
+            except (TryAgain, BoughError):
+                status = "in progress"
+            if status != "in progress":
+                return status == "committed"
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        raise Unavailable(
+            "commit_unknown",
+            "The connection broke during the commit, and PostgreSQL cannot be asked whether it is stored.",
+        )
 
 
-async def _run(connection: Any, work: Callable[[Tx], Awaitable[T]], begin: str) -> T:
-    """Tries `work` once in its own transaction."""
-    tx = PostgresTx(connection)
+async def _roll_back(connection: Any, error: BaseException) -> None:
+    if isinstance(error, TryAgain) and error.lost:
+        _cut(connection)
+        return
     try:
-        with named_errors():
-            await connection.execute(begin)
-        result = await work(tx)
-        tx.refuse_if_failed()
-        await tx.send_notifications(CHANNEL)
-    except BaseException:
-        with suppress(*DRIVER_ERRORS):
-            await connection.execute("ROLLBACK")
-        raise
-    try:
-        with named_errors():
-            await connection.execute("COMMIT")
-    except TryAgain as error:
-        if error.lost and begin != _READ:
-            raise Busy(
-                "commit_unknown", "The connection was lost during the commit; the change may or may not be stored."
-            ) from error
-        raise
-    return result
+        await connection.execute("ROLLBACK", timeout=ROLLBACK_TIMEOUT_SECONDS)
+    except DRIVER_ERRORS:
+        _cut(connection)
+
+
+def _cut(connection: Any) -> None:
+    """Closes a connection without a word to the server."""
+    with suppress(*DRIVER_ERRORS):  # the pool may have released it already
+        connection.terminate()

@@ -63,7 +63,7 @@ class Listener:
         self._listeners.deliver(name, rest)
 
 
-async def until_lost(connection: Any) -> None:
+async def until_lost(connection: Any, ping_every: float = PING_SECONDS) -> None:
     """Returns when the connection has ended."""
     lost = asyncio.Event()
 
@@ -73,7 +73,7 @@ async def until_lost(connection: Any) -> None:
     connection.add_termination_listener(tell)
     while not (connection.is_closed() or lost.is_set()):
         try:
-            async with asyncio.timeout(PING_SECONDS):
+            async with asyncio.timeout(ping_every):
                 await lost.wait()
         except TimeoutError:
             try:

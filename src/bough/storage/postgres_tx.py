@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from bough.errors import BoughError, Busy, Conflict, Internal, Invalid
+from bough.errors import BoughError, Conflict, Internal, Invalid, Unavailable
 from bough.storage.backend import TxState
 from bough.storage.queries import Query, Statement
 
@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 # Longer than a slow network needs, short enough to report that nobody answers.
 CONNECT_TIMEOUT_SECONDS = 10.0
+# A host that disappears without a word leaves its queries unanswered. No short query takes this long.
+QUERY_TIMEOUT_SECONDS = 10.0
+LONG_QUERY_TIMEOUT_SECONDS = 120.0
 # A machine that lost power is noticed within half a minute, and its locks are freed.
 _KEEPALIVE = {"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "4"}
 SETTINGS = {"application_name": "bough", **_KEEPALIVE}
@@ -36,6 +39,9 @@ _CONSTRAINTS = {"23505": "unique", "23503": "foreign_key", "23514": "check", "23
 _CONTENDED = {"40001", "40P01"}
 # The server is shutting down, has crashed, is not up yet, or has no free connection.
 _AWAY = {"57P01", "57P02", "57P03", "53300"}
+# The database is read-only (a stand-by, a full disk), a statement was cancelled, data is damaged. The classes 53 and 58
+# are missing resources and failures of the operating system.
+_FAILING = {"25006", "57014", "XX001", "XX002"}
 
 
 class TryAgain(Exception):
@@ -45,10 +51,10 @@ class TryAgain(Exception):
         super().__init__(message)
         self.lost = lost
 
-    def given_up(self) -> Busy:
+    def given_up(self) -> Unavailable:
         if self.lost:
-            return Busy("database_unreachable", f"PostgreSQL cannot be reached: {self}.")
-        return Busy("database_busy", f"Conflicting changes kept this one from committing: {self}.")
+            return Unavailable("database_unreachable", f"PostgreSQL cannot be reached: {self}.")
+        return Unavailable("database_busy", f"Conflicting changes kept this one from committing: {self}.")
 
 
 def translate(error: Exception) -> BoughError | TryAgain:
@@ -64,7 +70,9 @@ def translate(error: Exception) -> BoughError | TryAgain:
     if state.startswith("23"):
         return Conflict(f"constraint_{_CONSTRAINTS.get(state, 'other')}", str(error))
     if state == "53100":
-        return Busy("disk_full", "The disk of the database is full.")
+        return Unavailable("disk_full", "The disk of the database is full.")
+    if state in _FAILING or state.startswith(("53", "58")):
+        return Unavailable("database_unavailable", f"PostgreSQL cannot store or read this: {error}.")
     return Internal("database_error", f"{type(error).__name__} {state}: {error}")
 
 
@@ -99,11 +107,12 @@ def _number(text: str) -> int | float:
 class PostgresTx(TxState):
     """A `Tx` on a connection whose transaction `postgres` begins and ends."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_timeout")
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, timeout: float = QUERY_TIMEOUT_SECONDS) -> None:
         super().__init__()
         self._connection = connection
+        self._timeout = timeout
 
     async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
         statement, records = await self._fetch(query, params)
@@ -123,12 +132,16 @@ class PostgresTx(TxState):
         count = status.rpartition(" ")[2]
         return int(count) if count.isdecimal() else 0
 
-    async def send_notifications(self, channel: str) -> None:
-        """Queues the collected notifications on the channel that all backends hear; the commit sends them."""
-        if self.notifications:
-            payloads = [f"{name}\n{payload}" for name, payload in self.notifications]
-            sql = "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
-            await self._ask("execute", sql, channel, payloads)
+    async def send_notifications(self, channel: str) -> int | None:
+        """Queues the collected notifications on the channel that all backends hear; the commit sends them. Returns the
+        transaction's number, by which a commit without a reply is looked up; None if nothing was written."""
+        payloads = [f"{name}\n{payload}" for name, payload in self.notifications]
+        if payloads:
+            sql = "SELECT txid_current(), pg_notify($1, payload) FROM unnest($2::text[]) AS payload"
+            rows = await self._ask("fetch", sql, channel, payloads)
+        else:
+            rows = await self._ask("fetch", "SELECT txid_current_if_assigned()")
+        return rows[0][0]
 
     def _bind(self, query: Query, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
         self.refuse_if_failed()
@@ -142,7 +155,7 @@ class PostgresTx(TxState):
         try:
             with named_errors():
                 # By name, because a lost connection raises at the call and not only when awaited.
-                return await getattr(self._connection, method)(*arguments)
+                return await getattr(self._connection, method)(*arguments, timeout=self._timeout)
         except (BoughError, TryAgain, asyncio.CancelledError) as error:
             self.failure = error
             raise

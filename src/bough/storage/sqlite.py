@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from bough.errors import Busy, Internal, Invalid
+from bough.errors import Busy, Internal, Invalid, Unavailable
 from bough.storage.backend import Listeners, Tx
+from bough.storage.sqlite_file import DatabaseFile
 from bough.storage.sqlite_tx import SqliteTx, Synchronous, connect, drive, translate
 from bough.storage.sqlite_writer import Writer
 
@@ -44,7 +45,8 @@ class SqliteBackend:
         self._idle_readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
         self._loop_thread = threading.get_ident()
         self._listeners = Listeners()
-        self._writer = Writer(writer, self._listeners, self._close_all)
+        self._file = DatabaseFile(path)
+        self._writer = Writer(writer, self._listeners, self._file.check, self._close_all)
         self._closed = False
 
     @classmethod
@@ -65,7 +67,10 @@ class SqliteBackend:
         except BaseException as error:
             threads.shutdown()
             if isinstance(error, sqlite3.Error):
-                raise translate(error) from error
+                reason = translate(error)
+                if reason.code == "database_damaged":
+                    reason = Invalid("not_a_database", f"{path} is not a SQLite database, or is damaged: {error}.")
+                raise reason from error
             raise
         return cls(path, writer, reader, threads)
 
@@ -76,7 +81,7 @@ class SqliteBackend:
     async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
         self._refuse_nesting()
         if self._closed:
-            raise Busy("database_closed", "The database is closed.")
+            raise Unavailable("database_closed", "The database is closed.")
         if not long:
             # A reader never waits for the writer, and a hop to a thread costs more than the query.
             return _snapshot(self._reader, work)
@@ -85,12 +90,19 @@ class SqliteBackend:
             self._threads, lambda: context.run(self._read_long, work)
         )
 
+    async def check(self) -> None:
+        self._refuse_nesting()
+        self._file.check()
+        if self._writer.trouble is not None:
+            # Nothing was stored the last time; perhaps that is over.
+            await self._writer.submit(_nothing)
+
     def state(self) -> int | None:
         """Returns SQLite's count of other connections' commits; the connection for short reads commits nothing
         itself."""
         self._refuse_nesting()
         if self._closed:
-            raise Busy("database_closed", "The database is closed.")
+            raise Unavailable("database_closed", "The database is closed.")
         try:
             return self._reader.execute("PRAGMA data_version").fetchall()[0][0]
         except sqlite3.Error as error:
@@ -140,6 +152,7 @@ class SqliteBackend:
             self._idle_readers.get().close()
         self._reader.close()
         self._write_connection.close()
+        self._file.close()
 
     def _refuse_nesting(self) -> None:
         if threading.get_ident() != self._loop_thread:
@@ -172,6 +185,10 @@ class SqliteBackend:
             copy.close()
             source.close()
         return part.rename(target)
+
+
+async def _nothing(_tx: Tx) -> None:
+    """Changes nothing, but has a transaction begin and commit."""
 
 
 def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]) -> T:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote
 
-from bough.errors import BoughError, Busy, Conflict, Internal, Invalid
+from bough.errors import BoughError, Conflict, Internal, Invalid, Unavailable
 from bough.storage.backend import Tx, TxState
 from bough.storage.queries import Query, Statement
 
@@ -33,6 +33,16 @@ _KINDS = {
     "SQLITE_CONSTRAINT_CHECK": "check",
     "SQLITE_CONSTRAINT_NOTNULL": "not_null",
 }
+# The file system fails, or the file may no longer be written.
+_FAILING = (
+    "SQLITE_IOERR",
+    "SQLITE_READONLY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_PERM",
+    "SQLITE_NOMEM",
+    "SQLITE_PROTOCOL",
+    "SQLITE_NOLFS",
+)
 
 
 def connect(path: Path, *, synchronous: Synchronous = "NORMAL", read_only: bool = False) -> sqlite3.Connection:
@@ -105,11 +115,13 @@ def translate(error: sqlite3.Error) -> BoughError:
     if name.startswith("SQLITE_CONSTRAINT"):
         return Conflict(f"constraint_{_KINDS.get(name, 'other')}", str(error))
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Busy("database_busy", f"The database is held by another process: {error}.")
+        return Unavailable("database_busy", f"The database is held by another process: {error}.")
     if name.startswith("SQLITE_FULL"):
-        return Busy("disk_full", "The disk of the database is full.")
+        return Unavailable("disk_full", "The disk of the database is full.")
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return Invalid("not_a_database", f"The file is not a SQLite database, or is damaged: {error}.")
+        return Unavailable("database_damaged", f"The database file is damaged: {error}.")
+    if name.startswith(_FAILING):
+        return Unavailable("database_unavailable", f"The database cannot be read or written: {error} ({name}).")
     return Internal("database_error", f"{name or 'sqlite3'}: {error}")
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from bough.errors import Busy
+from bough.errors import BoughError, Unavailable
 from bough.storage.backend import Listeners, Tx
 from bough.storage.sqlite_tx import SqliteTx, drive, translate
 
@@ -29,10 +29,15 @@ class _GroupLost(Exception):
     """Raised when SQLite itself has ended the group's transaction."""
 
 
-def _lost() -> Busy:
-    return Busy(
+def _lost() -> Unavailable:
+    return Unavailable(
         "database_busy", "This change was rolled back because another change in the same commit failed. Try again."
     )
+
+
+def _again(error: BoughError) -> BoughError:
+    """Copies an error for another job, because an exception object holds the traceback of one."""
+    return type(error)(error.code, error.message, **error.details)
 
 
 class _Job:
@@ -50,9 +55,19 @@ class _Job:
 class Writer:
     """Takes work from the event loop and answers after commit."""
 
-    def __init__(self, connection: sqlite3.Connection, listeners: Listeners, finish: Callable[[], None]) -> None:
-        """`finish` is called in the thread after the last work, to close what may take time to close."""
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        listeners: Listeners,
+        check: Callable[[], None],
+        finish: Callable[[], None],
+    ) -> None:
+        """`check` raises before a commit that would not last. `finish` is called in the thread after the last work, to
+        close what may take time to close."""
         self._connection = connection
+        self._check = check
+        # The error of the last group if nothing of it could be stored.
+        self.trouble: BoughError | None = None
         self._listeners = listeners
         self._finish = finish
         self._loop = asyncio.get_running_loop()
@@ -65,7 +80,7 @@ class Writer:
 
     async def submit(self, work: Callable[[Tx], Awaitable[T]]) -> T:
         if self._closed is not None:
-            raise Busy("database_closed", "The database is closed.")
+            raise Unavailable("database_closed", "The database is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, future))
         return await future
@@ -120,14 +135,25 @@ class Writer:
             for job in group:
                 if not job.future.cancelled():
                     self._run_one(job)
+            self._check()
             execute("COMMIT")
-        except (sqlite3.Error, _GroupLost) as error:
-            if self._connection.in_transaction:
-                execute("ROLLBACK")
+            self.trouble = None
+        except (sqlite3.Error, _GroupLost, Unavailable) as error:
+            self._roll_back()
+            if isinstance(error, Unavailable):
+                self.trouble = error
+            else:
+                self.trouble = translate(error) if isinstance(error, sqlite3.Error) else _lost()
             for job in group:
                 if job.error is None:
-                    job.error = translate(error) if isinstance(error, sqlite3.Error) else _lost()
+                    job.error = _again(self.trouble)
                     job.error.__cause__ = error
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            # A database that fails may fail here too; the next BEGIN says so again.
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
     def _run_one(self, job: _Job) -> None:
         execute = self._connection.execute

@@ -63,7 +63,6 @@ async def test_before_and_after_each_task(either: Running) -> None:
     assert git(path, "show", f"{after['sha']}:a.txt") == "one"
     assert second["checkpoints"]["before"]["sha"] == after["sha"]
     assert (first["gitBefore"]["dirty"], first["gitAfter"]["dirty"]) == (False, True)
-    await either.services.checkpoints.close()
     held = own_refs(path)
     for task in (first, second):
         for moment in ("before", "after"):
@@ -81,7 +80,6 @@ async def test_nothing_changed_is_nothing_stored(server: Running) -> None:
     task = await ask(server, session, "[[say hello]]")
     before, after = task["checkpoints"]["before"], task["checkpoints"]["after"]
     assert (before["sha"], before["ref"]) == (after["sha"], after["ref"])
-    await server.services.checkpoints.close()
     assert len(own_refs(path)) == 3
     diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
     assert (diff["files"], diff["text"]) == ([], "")
@@ -464,7 +462,6 @@ async def test_old_ones_are_forgotten(either: Running) -> None:
     gone, stays = await opened(either, path), await opened(either, path)
     await ask(either, gone, "[[write a.txt one]]")
     kept = await ask(either, stays, "[[write b.txt two]]")
-    await either.services.checkpoints.close()
     client = either.client
     assert (await client.get("/api/checkpoints"))["total"] == 4
     assert (await client.get(f"/api/checkpoints?sessionId={gone}"))["total"] == 2
@@ -485,7 +482,6 @@ async def test_a_ref_stays_while_another_needs_it(either: Running) -> None:
     """W4: a task that changed nothing has one ref for before and after; it goes with the last of them."""
     path = either.repo()
     task = await ask(either, await opened(either, path), "Nothing to do.")
-    await either.services.checkpoints.close()
     before, after = task["checkpoints"]["before"], task["checkpoints"]["after"]
     assert before["ref"] == after["ref"]
 
@@ -504,7 +500,6 @@ async def test_a_forgotten_repository_loses_their_refs(either: Running) -> None:
     path = either.repo()
     session = await opened(either, path)
     await ask(either, session, "[[write a.txt one]]")
-    await either.services.checkpoints.close()
     assert len(own_refs(path)) == 2
     others = "refs/bough/checkpoints/of/another/server"
     git(path, "update-ref", others, "HEAD")
@@ -519,7 +514,6 @@ async def test_a_repository_that_fails_does_not_stand_before_others(server: Runn
     broken, gone, fine = (server.repo(name) for name in ("broken", "gone", "fine"))
     for path in (broken, gone, fine):
         await ask(server, await opened(server, path), "[[write a.txt one]]")
-    await server.services.checkpoints.close()
     (broken / ".git/HEAD").rename(broken / "HEAD")
     gone.rename(server.root / "moved")
     assert await server.services.pruning.prune(0) == 4
@@ -535,7 +529,6 @@ async def test_files_that_git_has_lost(server: Running) -> None:
     session = await opened(server, path)
     task = await ask(server, session, "[[write a.txt one]]")
     (path / "a.txt").unlink()
-    await server.services.checkpoints.close()
     for ref in own_refs(path):
         git(path, "update-ref", "-d", ref)
     git(path, "gc", "--quiet", "--prune=now")

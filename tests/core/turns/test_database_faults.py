@@ -15,7 +15,7 @@ from bough.core.store.transactions import Store
 from bough.errors import Busy
 from bough.storage import migrate
 from tests.core.helpers import open_session
-from tests.core.turns.failing import failing
+from tests.support.faults import failing
 from tests.support.server import Running, serving
 
 

@@ -18,8 +18,8 @@ from tests.core.helpers import (
     open_session,
     wait_until_gone,
 )
-from tests.core.turns.failing import hold_answers
 from tests.support.client import PATIENCE, Client, Events, Json
+from tests.support.faults import hold_answers
 from tests.support.server import ServerProcess, serving
 
 

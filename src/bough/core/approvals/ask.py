@@ -91,8 +91,8 @@ async def of_attempt(tx: Tx, task_id: str, attempt: int) -> list[Approval]:
 async def denial_notes(tx: Tx, task: Task) -> str:
     """Returns what the agent is told with its next prompt about denials since the last one. The answer to a permission
     request has no room for a reason."""
-    if task.sent_attempt:
-        last, attempt = task.id, task.sent_attempt
+    if task.sent_before:
+        last, attempt = task.id, task.sent_before
     else:
         before = await tx.one(APPROVALS.last_sent, Task, session_id=task.session_id, task_id=task.id)
         if before is None:

@@ -3,28 +3,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal
 
 import msgspec
 import structlog
 
+from bough.agents.shield import shielded
 from bough.core.checkpoints.diff import require_commit, require_files
-from bough.core.checkpoints.take import AT_WORK, Checkpoints, FolderState, busy, moments, of_restore, record
+from bough.core.checkpoints.others_work import refuse_to_undo
+from bough.core.checkpoints.take import Checkpoints, FolderState, busy, moments, of_restore, record
 from bough.core.store import records
-from bough.core.store.idempotency import RecordScope
-from bough.core.store.sql import CHECKPOINTS
+from bough.core.store.idempotency import RecordScope, forget_answer, replace_answer
+from bough.core.store.patience import patiently
+from bough.core.store.sql import CHECKPOINTS, RESTORES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
-from bough.git.restore import Plan, apply, changed_paths, plan
-from bough.git.run import GitFailed
+from bough.git.restore import Plan, apply, differences, plan
 from bough.model import message
 from bough.model.checkpoint import Checkpoint
 from bough.model.ids import new_id
+from bough.model.message import raw
 from bough.model.session import Caller, Session
-from bough.model.task import Task
+from bough.model.times import now
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.restoring")
@@ -33,6 +37,7 @@ MOST_NAMED = 1000
 # Enough names for an agent to know where to look.
 MOST_TOLD = 50
 UNDER_WAY = "Restoring the files."
+HALF_DONE = "Since your last turn, some files were restored to an earlier state. Read them again before you use them."
 
 
 class RestoreBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -65,14 +70,28 @@ class Restored(msgspec.Struct, rename="camel"):
     note: str | None
 
 
-class TaskCommits(msgspec.Struct, frozen=True):
-    """The commits of a folder's files before and after a task."""
+class Restore(msgspec.Struct):
+    """A row of `restores`: one that has not ended. From `begun` on, files may have changed, and the checkpoint with the
+    same id holds them as they were."""
 
-    task_id: str | None
-    session_id: str | None
-    before: str | None
-    after: str | None
-    removed: bool = False
+    id: str
+    checkpoint_id: str
+    paths: msgspec.Raw | None
+    caller: msgspec.Raw
+    begun: bool
+    created_at: str
+
+    @property
+    def only(self) -> list[str] | None:
+        return msgspec.json.decode(self.paths, type=list[str]) if self.paths is not None else None
+
+    @property
+    def scope(self) -> RecordScope:
+        return RecordScope("checkpoints.restore", "checkpoints", self.checkpoint_id)
+
+    @property
+    def asker(self) -> Caller:
+        return msgspec.json.decode(self.caller, type=Caller)
 
 
 class Restoring:
@@ -107,43 +126,88 @@ class Restoring:
     async def _once(self, caller: Caller, target: Checkpoint, paths: list[str] | None, force: bool) -> Restored:
         """Restores once per idempotency key; a repeated request returns the stored answer."""
         mine = Restored(new_id(), target.id, None, [], [], [], UNDER_WAY)
-        scope = RecordScope("checkpoints.restore", "checkpoints", target.id)
+        stored_paths = raw(paths) if paths is not None else None
+        job = Restore(mine.id, target.id, stored_paths, raw(caller), begun=False, created_at=now())
 
         async def claim(change: Change) -> Restored:
+            await change.tx.run(RESTORES.add, **msgspec.structs.asdict(job))
             return mine
 
-        answer = await self._store.write_once(caller, scope, [paths, force], Restored, claim)
+        answer = await self._store.write_once(caller, job.scope, [paths, force], Restored, claim)
         if answer.id != mine.id:
             return answer
-        try:
-            done = await self._restore(mine.id, target, paths, force)
-        except BaseException:
-            await self._store.forget_answer(caller, scope)
-            raise
-        await self._store.replace_answer(caller, scope, done)
-        return done
+        # To its end, also if whoever asked leaves: files must not stay half restored.
+        return await shielded(asyncio.create_task(self._finish(job, target, force), name=f"restore {job.id}"))
 
-    async def _restore(self, new: str, target: Checkpoint, paths: list[str] | None, force: bool) -> Restored:
+    async def _finish(self, job: Restore, target: Checkpoint, force: bool) -> Restored:
+        try:
+            return await self._restore(job, target, force)
+        except BaseException:
+            await patiently(lambda: self._store.write(lambda change: self._give_up(change, job)), "a failed restore")
+            raise
+
+    async def _give_up(self, change: Change, job: Restore) -> None:
+        """Forgets a restore that changed nothing, so that the same request can be made again."""
+        await change.tx.run(RESTORES.remove, id=job.id)
+        if job.asker.idempotency_key is not None:
+            await forget_answer(change.tx, job.asker, job.scope)
+
+    # After a restart
+
+    async def repair(self) -> None:
+        """Completes the restores that a killed server left half done, before any turn runs in their folders."""
+        for job in await self._store.read(lambda tx: tx.all(RESTORES.all, Restore)):
+            if not job.begun:
+                await self._store.write(lambda change, job=job: self._give_up(change, job))
+                continue
+            try:
+                await self._complete(job)
+            except (BoughError, OSError) as error:
+                reason = error.message if isinstance(error, BoughError) else str(error)
+                log.error("restore_not_completed", restore=job.id, error=reason)
+                await self._store.write(lambda change, job=job, reason=reason: self._tell_failure(change, job, reason))
+
+    async def _complete(self, job: Restore) -> None:
+        """Restores the files that a cut-off restore had not reached."""
+        target = await self._checkpoints.get(job.checkpoint_id)
+        undo = await self._checkpoints.get(job.id)
+        cwd = target.cwd
+        sha = await require_commit(cwd, target)
+        async with self._checkpoints.gate(cwd), self._checkpoints.alone(cwd):
+            planned = await plan(cwd, sha, job.only)
+            if planned.paths:
+                await apply(planned)
+            writes, removes = await differences(cwd, await require_commit(cwd, undo), sha, job.only)
+        log.info("restore_completed", restore=job.id, cwd=cwd, checkpoint=target.id)
+        changed = msgspec.structs.replace(planned, writes=writes, removes=removes)
+        await self._store.write(lambda change: self._tell(change, job, target, changed, cut_off=True))
+
+    async def _tell_failure(self, change: Change, job: Restore, reason: str) -> None:
+        text = (
+            f"The server was stopped while it restored files, and could not complete this: {reason} "
+            f"Some files may be restored and others not. Checkpoint {job.id} holds them all as they were before."
+        )
+        target = await change.tx.one(CHECKPOINTS.get, Checkpoint, id=job.checkpoint_id)
+        if target is not None and target.session_id is not None:
+            await records.add_message(change, target.session_id, None, "system", message.notice(text))
+            await agent_notes.add(change, target.session_id, HALF_DONE)
+        await self._give_up(change, job)
+
+    async def _restore(self, job: Restore, target: Checkpoint, force: bool) -> Restored:
         cwd = target.cwd
         async with self._checkpoints.gate(cwd):
             session = await self._store.read(lambda tx: self._allowed(tx, target, force))
             async with self._checkpoints.alone(cwd):
-                planned = await plan(cwd, await require_commit(cwd, target), paths)
+                planned = await plan(cwd, await require_commit(cwd, target), job.only)
                 if planned.paths and not force:
-                    await self._refuse_to_undo_others(target, planned)
+                    await refuse_to_undo(self._store, target, planned)
                 if planned.paths:
-                    undo = of_restore(session, target.task_id, new, planned.now)
-                    await self._carry_out(planned, undo, target)
+                    undo = of_restore(session, target.task_id, job.id, planned.now)
+                    await self._carry_out(job, planned, undo)
         written, removed = len(planned.writes), len(planned.removes)
         log.info("files_restored", cwd=cwd, checkpoint=target.id, written=written, removed=removed)
-        return Restored(
-            id=new,
-            checkpoint_id=target.id,
-            undo_checkpoint_id=new if planned.paths else None,
-            written=_named(planned.writes),
-            removed=_named(planned.removes),
-            left=_named(planned.left),
-            note=_note(planned),
+        return await patiently(
+            lambda: self._store.write(lambda change: self._tell(change, job, target, planned)), "a restore"
         )
 
     async def _allowed(self, tx: Tx, target: Checkpoint, force: bool) -> Session:
@@ -163,96 +227,49 @@ class Restoring:
             )
         return await records.session(tx, target.session_id)
 
-    async def _refuse_to_undo_others(self, target: Checkpoint, plan: Plan) -> None:
-        """Refuses if a task of another session has since changed a file that would be restored."""
-
-        async def read(tx: Tx) -> list[TaskCommits]:
-            return [*await _of_others(tx, target, plan.now.sha), *await _of_removed(tx, target)]
-
-        paths = set(plan.paths)
-        undone = [work for work in await self._store.read(read) if await _touched(target.cwd, work, paths)]
-        if undone:
-            raise Conflict(
-                "would_undo_others",
-                f"Other sessions have since changed files that would be restored: {', '.join(map(_whose, undone))}. "
-                "Choose other paths, or send force: true.",
-                tasks=[work.task_id for work in undone if work.task_id is not None],
-                sessions=sorted({work.session_id for work in undone if work.session_id is not None}),
-            )
-
-    async def _carry_out(self, plan: Plan, undo: Checkpoint, target: Checkpoint) -> None:
-        """Stores the current files before the first one is changed."""
+    async def _carry_out(self, job: Restore, plan: Plan, undo: Checkpoint) -> None:
+        """Stores the current files, and that the restore begins, before the first one is changed."""
         assert undo.ref is not None and undo.sha is not None
         await refs.keep(undo.cwd, {undo.ref: undo.sha})
-        await self._store.write(lambda change: record(change, FolderState(None, undo)))
+
+        async def begin(change: Change) -> None:
+            await record(change, FolderState(None, undo))
+            await change.tx.run(RESTORES.begin, id=job.id)
+
+        await self._store.write(begin)
         try:
             await apply(plan)
         except BoughError as error:
             error.details["checkpointId"] = undo.id
             raise
 
-        async def tell(change: Change) -> None:
-            by_task = target.moment in ("before", "after")
-            when = f"{target.moment} task {target.task_id}" if by_task else f"at checkpoint {target.id}"
+    async def _tell(
+        self, change: Change, job: Restore, target: Checkpoint, plan: Plan, *, cut_off: bool = False
+    ) -> Restored:
+        """Tells people and the agent what was restored, and stores the answer for the idempotency key."""
+        by_task = target.moment in ("before", "after")
+        when = f"{target.moment} task {target.task_id}" if by_task else f"at checkpoint {target.id}"
+        if plan.paths and target.session_id is not None:
             text = (
                 f"The files were restored to their state {when}: {len(plan.writes)} written, "
-                f"{len(plan.removes)} removed. Checkpoint {undo.id} undoes this."
+                f"{len(plan.removes)} removed. Checkpoint {job.id} undoes this."
             )
-            assert target.session_id is not None
-            await records.add_message(change, target.session_id, None, "system", message.notice(text, undo.id))
+            if cut_off:
+                text = f"{text} The server was stopped in the middle, and the next one completed it."
+            await records.add_message(change, target.session_id, None, "system", message.notice(text, job.id))
             await agent_notes.add(change, target.session_id, _note_for_agent(plan))
-
-        await self._store.write(tell)
-
-
-async def _of_others(tx: Tx, target: Checkpoint, now: str) -> list[TaskCommits]:
-    """Returns what tasks of other sessions have done since. A task that has not ended counts up to `now`, because an
-    interrupted one continues with the files it has begun."""
-    cwd, own = target.cwd, target.session_id
-    since = await tx.all(CHECKPOINTS.of_others_since, Checkpoint, cwd=cwd, since=target.created_at, session_id=own)
-    at_work = await tx.all(CHECKPOINTS.at_work, Task, cwd=cwd, statuses=AT_WORK, but=own)
-    ids = [checkpoint.task_id for checkpoint in since if checkpoint.task_id is not None]
-    works: list[TaskCommits] = []
-    for task_id in dict.fromkeys([*ids, *(task.id for task in at_work if task.sent_attempt)]):
-        task, both = await records.task(tx, task_id), await moments(tx, task_id)
-        after = both.after.sha if both.after is not None else now if task.ended_at is None else None
-        works.append(TaskCommits(task.id, task.session_id, both.before.sha if both.before is not None else None, after))
-    return works
-
-
-async def _of_removed(tx: Tx, target: Checkpoint) -> list[TaskCommits]:
-    """Returns what tasks of deleted sessions have done since. Only the names of their refs tell which checkpoints
-    belong together."""
-    tasks: dict[str, list[Checkpoint]] = {}
-    for row in await tx.all(CHECKPOINTS.of_removed, Checkpoint, cwd=target.cwd):
-        tasks.setdefault(row.ref.rpartition("/")[0] if row.ref else row.id, []).append(row)
-    rows: list[TaskCommits] = []
-    for name, both in tasks.items():
-        if both[-1].created_at > target.created_at:
-            shas = {row.moment: row.sha for row in both}
-            _, session_id, task_id = name.rsplit("/", 2) if "/" in name else (None, None, None)
-            rows.append(TaskCommits(task_id, session_id, shas.get("before"), shas.get("after"), removed=True))
-    return rows
-
-
-async def _touched(cwd: str, work: TaskCommits, paths: set[str]) -> bool:
-    """Tells whether a task changed one of the paths. A comparison that fails counts as a change."""
-    if work.before is None or work.after is None:
-        return True
-    if work.before == work.after:
-        return False
-    try:
-        return not paths.isdisjoint(await changed_paths(cwd, work.before, work.after))
-    except GitFailed:
-        if work.removed:
-            return True
-        raise
-
-
-def _whose(work: TaskCommits) -> str:
-    if work.task_id is None:
-        return "a task of a session that was removed"
-    return f"task {work.task_id} of session {work.session_id}" + (", which was removed" if work.removed else "")
+        done = Restored(
+            id=job.id,
+            checkpoint_id=target.id,
+            undo_checkpoint_id=job.id if plan.paths else None,
+            written=_named(plan.writes),
+            removed=_named(plan.removes),
+            left=_named(plan.left),
+            note=_note(plan),
+        )
+        await change.tx.run(RESTORES.remove, id=job.id)
+        await replace_answer(change.tx, job.asker, job.scope, done)
+        return done
 
 
 def _named(paths: list[str]) -> list[str]:

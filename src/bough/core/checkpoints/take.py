@@ -4,6 +4,7 @@ time (W4)."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import structlog
 
 from bough.core.store import records
 from bough.core.store.paging import Page
+from bough.core.store.patience import patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
@@ -25,7 +27,7 @@ from bough.model.ids import new_id
 from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import IN_FLIGHT, Task
-from bough.model.times import now
+from bough.model.times import before, now
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -37,6 +39,8 @@ GIT_PATIENCE = 2.0
 # A folder that was too slow is tried again after this many seconds: the machine may have been busy.
 TRY_AGAIN = 600.0
 TOO_SLOW = "No checkpoint: the folder is too large to scan within {patience:g} s."
+# Git keeps objects without a ref for two weeks, so that refs of older checkpoints cannot be repaired.
+REPAIR_SECONDS = 14 * 24 * 3600
 # States of a task that holds files: an interrupted turn continues later.
 AT_WORK = ("running", "waiting_permission", "stopping", "interrupted")
 # Git's messages about a folder without a working copy.
@@ -75,51 +79,84 @@ class Checkpoints:
         self._locks: dict[str, asyncio.Lock] = {}
         self._gates: dict[str, asyncio.Lock] = {}
         self._slow: dict[str, float] = {}
-        # The files that each running task started with, and the refs still being written.
+        # The files that each running task started with.
         self._begun: dict[str, Checkpoint] = {}
-        self._keeping: set[asyncio.Task[None]] = set()
 
     # Called by the runner
 
     async def before(self, task: Task, session: Session) -> FolderState:
-        """Takes the files before a task. Changes found at a later attempt are the task's own work."""
+        """Takes the files before a task and writes their ref, so that git keeps them before the checkpoint is stored.
+        Changes found at a later attempt are the task's own work."""
         # A claimed turn is visible in its row, and files are restored only while there is no such row.
         async with self.gate(session.cwd):
             pass
         if task.sent_attempt:
             return FolderState()
-        return await self._taken(task, session, "before")
+        taken = await self._taken(task, session, "before")
+        if taken.checkpoint is not None and taken.checkpoint.sha is not None:
+            await self._keep(taken.checkpoint)
+        return taken
 
-    def begun(self, folder_state: FolderState) -> None:
-        """Writes the ref of a stored checkpoint, now that the prompt has been sent."""
-        checkpoint = folder_state.checkpoint
+    def begun(self, taken: FolderState) -> None:
+        """Remembers the files that a task began with, now that they are stored with its prompt."""
+        checkpoint = taken.checkpoint
         if checkpoint is not None and checkpoint.sha is not None and checkpoint.task_id is not None:
             self._begun[checkpoint.task_id] = checkpoint
-            # The agent need not wait: git keeps unreferenced objects for two weeks.
-            job = asyncio.create_task(self._keep(checkpoint))
-            self._keeping.add(job)
-            job.add_done_callback(self._keeping.discard)
+
+    async def discard(self, taken: FolderState) -> None:
+        """Drops the ref of files before a task that was stopped before its prompt was sent."""
+        checkpoint = taken.checkpoint
+        if checkpoint is not None and checkpoint.ref is not None:
+            with contextlib.suppress(BoughError, OSError):
+                await refs.drop(checkpoint.cwd, [checkpoint.ref])
 
     async def after(self, task: Task, session: Session) -> FolderState:
         """Takes the files at the end of a task, or only the git state if its prompt was never sent."""
-        before = self._begun.pop(task.id, None)
-        if before is None:
-            before = (await self._store.read(lambda tx: moments(tx, task.id))).before
-        if before is None:
+        begun = self._begun.pop(task.id, None)
+        if begun is None:
+            read = self._store.read
+            begun = (await patiently(lambda: read(lambda tx: moments(tx, task.id)), "a checkpoint")).before
+        if begun is None:
             return FolderState(await state(session.cwd))
         taken = await self._taken(task, session, "after")
         checkpoint = taken.checkpoint
         if checkpoint is not None and checkpoint.sha is not None:
-            if before.sha == checkpoint.sha:
-                checkpoint.ref = before.ref
+            if begun.sha == checkpoint.sha:
+                checkpoint.ref = begun.ref
             else:
                 await self._keep(checkpoint)
         return taken
 
-    async def close(self) -> None:
-        """Waits for refs that are still being written."""
-        if self._keeping:
-            await asyncio.wait(self._keeping)
+    # After a restart
+
+    async def repair(self) -> None:
+        """Writes the missing refs of stored checkpoints, so that git keeps their files. A kill of an older Bough, which
+        wrote the ref after the row, may have left some without."""
+        since = before(REPAIR_SECONDS)
+        rows = await self._store.read(lambda tx: tx.all(CHECKPOINTS.with_refs, Checkpoint, since=since), long=True)
+        by_repo: dict[str, list[Checkpoint]] = {}
+        for checkpoint in rows:
+            by_repo.setdefault(checkpoint.repo_id, []).append(checkpoint)
+        for checkpoints in by_repo.values():
+            await self._repair_repo(checkpoints)
+
+    async def _repair_repo(self, checkpoints: list[Checkpoint]) -> None:
+        # All worktrees of a repository share its refs; one of them may be gone.
+        for cwd in dict.fromkeys(checkpoint.cwd for checkpoint in checkpoints):
+            try:
+                known = await refs.all_refs(cwd)
+                missing = {
+                    checkpoint.ref: checkpoint.sha
+                    for checkpoint in checkpoints
+                    if checkpoint.ref is not None and checkpoint.sha is not None and checkpoint.ref not in known
+                }
+                for ref, sha in missing.items():
+                    if await refs.held(cwd, sha):
+                        await refs.keep(cwd, {ref: sha})
+                        log.warning("checkpoint_ref_repaired", cwd=cwd, ref=ref)
+                return
+            except (BoughError, OSError):
+                continue
 
     # Called by restore
 

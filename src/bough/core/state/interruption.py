@@ -15,7 +15,7 @@ from bough.errors import BoughError
 from bough.model import message
 from bough.model.message import Message
 from bough.model.session import Session
-from bough.model.task import Task
+from bough.model.task import IN_FLIGHT, Task
 from bough.settings import OnInterrupt
 
 INTERRUPTED = "interrupted"
@@ -32,6 +32,8 @@ WHAT_NEXT: dict[OnInterrupt, str] = {
 async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> bool:
     """Interrupts a turn whose agent is gone, and returns whether the policy is to ask a person how it goes on. A prompt
     that was never sent simply has its next attempt."""
+    if not await _under_way(change, task):
+        return False
     interrupted = await records.move_task(change, task.id, "interrupted")
     if interrupted is None:
         # It was being stopped: this is how it stopped.
@@ -52,6 +54,8 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
 
 async def hold(change: Change, task: Task) -> Task | None:
     """Holds a turn that must not start yet; returns None if it was being stopped, and stops it."""
+    if not await _under_way(change, task):
+        return None
     held = await records.move_task(change, task.id, "interrupted")
     if held is None:
         await finish(change, task, Outcome("cancelled"), 0, None)
@@ -60,6 +64,12 @@ async def hold(change: Change, task: Task) -> Task | None:
     # A prompt that was not sent has not started: the time until then is not agent time.
     started_at = held.started_at if held.sent_attempt else None
     return await records.update_task(change, task.id, held=True, started_at=started_at)
+
+
+async def _under_way(change: Change, task: Task) -> bool:
+    """Tells whether this attempt still runs. What is stored may be repeated, because the reply to a commit was lost."""
+    known = await records.task(change.tx, task.id)
+    return known.attempt == task.attempt and known.status in IN_FLIGHT
 
 
 async def close_entries(change: Change, task: Task) -> None:

@@ -15,6 +15,7 @@ from bough.core.state import session as lifecycle
 from bough.core.state.context_files import context_files, links
 from bough.core.state.cost import grown_cost
 from bough.core.store import records
+from bough.core.store.patience import patiently
 from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError
@@ -71,20 +72,22 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
     return await store.write(work)
 
 
-async def sent(store: Store, task: Task, taken: FolderState, notices: list[str]) -> bool:
-    """Records that this attempt is about to be sent, and what is left out. Returns False if the turn was stopped
+async def sent(store: Store, task: Task, taken: FolderState, notices: list[str]) -> Task | None:
+    """Records that this attempt is about to be sent, and what is left out. Returns None if the turn was stopped
     meanwhile."""
 
-    async def work(change: Change) -> bool:
+    async def work(change: Change) -> Task | None:
         if await records.move_task(change, task.id, "running") is None:
-            return False
+            known = await records.task(change.tx, task.id)
+            # Stored before, though the reply was lost: nothing has left yet.
+            return known if known.status == "running" and known.sent_attempt == task.attempt else None
         session = await records.session(change.tx, task.session_id)
-        columns: dict[str, Any] = {"sent_attempt": task.attempt}
+        columns: dict[str, Any] = {"sent_attempt": task.attempt, "sent_before": task.sent_attempt}
         if task.sent_attempt == 0:
             columns["cost_before"] = session.cost
             columns["git_before"] = raw(taken.git) if taken.git is not None else None
             await record(change, taken)
-        await records.update_task(change, task.id, **columns)
+        sent_task = await records.update_task(change, task.id, **columns)
         await meet(change, task, session.cwd)
         for text in notices:
             await records.add_message(change, task.session_id, task.id, "system", message.notice(text))
@@ -93,9 +96,9 @@ async def sent(store: Store, task: Task, taken: FolderState, notices: list[str])
         files = context_files(session)
         if files != session.metadata.linked_paths:
             await records.update_session(change, session.id, linked_files=raw(files))
-        return True
+        return sent_task
 
-    return await store.write(work)
+    return await patiently(lambda: store.write(work), "a prompt", task=task.id)
 
 
 async def add_notices(store: Store, task: Task, texts: list[str]) -> None:
@@ -142,8 +145,11 @@ def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None 
 
 
 async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: FolderState | None) -> Task | None:
-    """Ends a task in the transaction that stores the end of its transcript."""
+    """Ends a task in the transaction that stores the end of its transcript. Does nothing if the task has ended, or has
+    another attempt by now."""
     known = await records.task(change.tx, task.id)
+    if known.attempt != task.attempt:
+        return None
     session = await records.session(change.tx, task.session_id)
     error = outcome.error
     status = outcome.status

@@ -95,7 +95,8 @@ class Store:
         return await self.db.read(work, long=long)
 
     async def ping(self) -> None:
-        """Raises if the database does not answer."""
+        """Raises `Unavailable` if the database does not answer, or would not store what is written now."""
+        await self.db.check()
         await self.read(lambda tx: tx.value(COMMON.ping))
 
     async def write(self, work: Callable[[Change], Awaitable[T]]) -> T:

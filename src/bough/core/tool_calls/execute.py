@@ -13,7 +13,7 @@ from bough.agents.catalog import Catalog
 from bough.core.state import call_rights, tool_call
 from bough.core.state.tool_call import ENDED
 from bough.core.store import records
-from bough.core.store.retry_while_busy import retry_while_busy
+from bough.core.store.patience import patiently
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.tool_calls.waiters import WaitCounts
@@ -151,7 +151,11 @@ class Executor:
             action, caller = self._actions[call.tool], _caller(call)
             if call.approval_id is not None and not call.granted:
                 await self._judge_again(call, await action.claim(caller, arguments))
-            state, outcome = "done", await action.act(caller, arguments)
+            # What is done has this call's key, so that a repeat after a lost reply finds it done.
+            state, outcome = (
+                "done",
+                await patiently(lambda: action.act(caller, arguments), "a call", call=call.id, tool=call.tool),
+            )
         except BoughError as error:
             state, outcome = "failed", {"code": error.code, "message": error.message}
         except Exception as error:
@@ -168,10 +172,7 @@ class Executor:
             return ended
 
         # What is done must be recorded as done, so this never gives up.
-        ended = await retry_while_busy(
-            lambda: self._store.write(work),
-            lambda error: log.warning("outcome_not_stored", call=call.id, error=error.message),
-        )
+        ended = await patiently(lambda: self._store.write(work), "the outcome of a call", call=call.id)
         self._ended()
         return ended
 

@@ -16,6 +16,7 @@ from bough.core.state import call_rights, tool_call
 from bough.core.state.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.paging import Page
+from bough.core.store.patience import patiently
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import Change, Store
 from bough.core.tool_calls.execute import Arguments, Executor, ToolAction, get
@@ -155,8 +156,12 @@ class Calls:
         fingerprint = hashlib.sha256(msgspec.json.encode([tool, arguments], order="sorted")).hexdigest()
         # One after another: the next call with the same words must know that somebody waits for this one.
         async with self._wait_counts.turn(f"{_owner(caller)}:{fingerprint}"):
-            call = await self._store.write(
-                lambda change: self._begin(change, call_id, caller, tool, arguments, claim, fingerprint)
+            call = await patiently(
+                lambda: self._store.write(
+                    lambda change: self._begin(change, call_id, caller, tool, arguments, claim, fingerprint)
+                ),
+                "a call",
+                tool=tool,
             )
             self._wait_counts.add(call.id)
             return call
@@ -197,6 +202,9 @@ class Calls:
         fingerprint: str,
     ) -> Call:
         """Decides about a call and stores it. A transaction may run again, so this changes nothing in memory."""
+        if (stored := await change.tx.one(CALLS.get, Call, id=call_id)) is not None:
+            # The reply to its commit was lost.
+            return stored
         owner = _owner(caller)
         session = await records.session(change.tx, owner) if caller.kind == "session" else None
         task = await tool_call.turn(change.tx, session) if session else None

@@ -18,7 +18,7 @@ from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.fold import Entry, Fold
-from bough.errors import BoughError
+from bough.errors import BoughError, Unavailable
 from bough.model.message import Message, Role, raw
 
 T = TypeVar("T")
@@ -68,6 +68,8 @@ class Recorder:
         self._settled = asyncio.Event()
         self._settled.set()
         self._lock = asyncio.Lock()
+        # Whether the last write may be stored although it failed.
+        self.unsure = False
 
     @property
     def tool_count(self) -> int:
@@ -191,8 +193,8 @@ class Recorder:
         async with self._lock:
             if not ends and (self._sealed or (also is not None and self.answered)):
                 return None
-            self._received = max(self._received, number)
-            received = self.last if ends else self._received
+            # The line counts as received only when its effect is stored: until then it would be delivered again.
+            received = self.last if ends else max(self._received, number)
             writes, state = self._prepare()
             task_id = self._task_id
             if not writes and not state and also is None:
@@ -205,9 +207,12 @@ class Recorder:
 
             try:
                 result = await self._store.write(work)
-            except BaseException:
+            except BaseException as error:
+                self.unsure = self.unsure or (isinstance(error, Unavailable) and error.code == "commit_unknown")
                 self._take_back(writes, state)
                 raise
+            self.unsure = False
+            self._received = max(self._received, number)
             if ends and self._held is not None:
                 self._received, self._held, self._sealed = max(received, self._held), None, False
             self._written(writes)
@@ -246,13 +251,17 @@ class Recorder:
         self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
     ) -> None:
         moment = await records.message_time(change, self._session_id) if writes else change.now
+        stored: set[str] = set()
+        if self.unsure:
+            ids = [write.id for write in writes if write.is_new]
+            stored = {row[0] for row in await change.tx.all(MESSAGES.among, tuple[str], ids=ids)} if ids else set()
         # Earlier messages change before later ones appear: a call has ended when the next one begins.
         for write in writes:
-            if not write.is_new:
+            if not write.is_new or write.id in stored:
                 message = await change.tx.one(MESSAGES.rewrite, Message, id=write.id, content=write.content, now=moment)
                 if message is not None and write.announce:
                     change.message("message.patched", message)
-        new = [write for write in writes if write.is_new]
+        new = [write for write in writes if write.is_new and write.id not in stored]
         if new:
             after: Any = await change.tx.value(SESSIONS.take_positions, id=self._session_id, count=len(new))
             messages = [

@@ -40,6 +40,8 @@ log = structlog.get_logger("bough.agents")
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
+# Seconds for an idle agent to take a message that it need not answer.
+FAREWELL_WITHIN = 5.0
 # Prefixes of the keys of lines that belong to no particular task.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
 
@@ -262,8 +264,9 @@ class Agent:
 
     async def farewell(self) -> None:
         """Tells an idle agent that its session has timed out (T4)."""
-        with contextlib.suppress(AgentFailed):
-            await self._client.cancel(self._agent_session_id, f"farewell:{new_id()}")
+        with contextlib.suppress(AgentFailed, TimeoutError):
+            async with asyncio.timeout(FAREWELL_WITHIN):
+                await self._client.cancel(self._agent_session_id, f"farewell:{new_id()}")
 
     # Permission
 

@@ -16,15 +16,15 @@ from bough.core.approvals.options import once, why_not_once
 from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.store import records
-from bough.core.store.retry_while_busy import retry_while_busy
+from bough.core.store.patience import patiently
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.agent_settings import SettingChange
 from bough.core.turns.self_granted_rights import SelfGrantedRights
-from bough.errors import BoughError
 from bough.model.approval import Approval
+from bough.model.message import raw
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -34,8 +34,8 @@ log = structlog.get_logger("bough.questions")
 
 T = TypeVar("T")
 
-# Seconds until an answer that could not be sent is tried again.
-RETRY_PAUSE = 1.0
+# Seconds for an agent and its keeper to take an answer. They are never busy for long, unless they were stopped.
+ANSWER_WITHIN = 60.0
 
 
 class JudgedRequest(msgspec.Struct):
@@ -70,7 +70,7 @@ class Permissions:
         """
         entry = agent.recorder.tool(question.tool_call)
         tool_question = await self._read(agent, question, entry.body)
-        judged = await _patiently(lambda: self._store.read(lambda tx: _judge(tx, agent, tool_question)))
+        judged = await self._read_patiently(lambda tx: _judge(tx, agent, tool_question))
         if judged is not None:
             agent.recorder.permit(entry, _decision_entry(judged.verdict))
             option = once(question.options, "allow")
@@ -84,10 +84,16 @@ class Permissions:
             if current is None:
                 return None
             session, task, verdict = current.session, current.task, current.verdict
+            if agent.recorder.unsure:
+                # The approval may be stored, though the reply to its commit was lost.
+                of_attempt = await change.tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
+                for known in of_attempt:
+                    if bytes(known.request_id) == bytes(raw(question.request.id)):
+                        return StoredRequest(known, verdict)
             approval = await TOOL_USE.ask(change, session, task, tool_question, verdict, self._settings)
             return StoredRequest(approval, verdict)
 
-        settled = await _patiently(lambda: agent.recorder.settle(question.number, work))
+        settled = await patiently(lambda: agent.recorder.settle(question.number, work), "a question of an agent")
         if settled is None:
             # The turn has just ended.
             await agent.decline(question)
@@ -95,7 +101,7 @@ class Permissions:
         agent.recorder.permit(entry, _decision_entry(settled.verdict))
         agent.remember_request(settled.approval.id, question.request.id)
         # The decision may have been made before the request was remembered.
-        await _patiently(lambda: self.answer(settled.approval.id))
+        await patiently(lambda: self.answer(settled.approval.id), "an answer to an agent")
 
     async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> ToolUseQuestion:
         """Reads what a request is about, outside of a transaction: this looks at files, which may be slow."""
@@ -104,34 +110,45 @@ class Permissions:
             session = await records.session(tx, agent.session_id)
             return session, await for_session.servers_of(tx, session)
 
-        session, servers = await _patiently(lambda: self._store.read(work))
+        session, servers = await self._read_patiently(work)
         catalog = self._agents.catalog
         use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers)
         return ToolUseQuestion(question, use, body)
+
+    async def _read_patiently(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        return await patiently(lambda: self._store.read(work), "a question of an agent")
 
     async def moved(self, agent: Agent, move: SettingChange) -> None:
         """Takes back rights that an agent gave itself."""
         await self._self_granted.revert(agent, move)
 
     async def follow(self) -> None:
-        """Sends decisions to agents until cancelled."""
-        decided_ids: asyncio.Queue[str] = asyncio.Queue()
-        forget = self._store.db.listen(CHANNEL_APPROVALS, decided_ids.put_nowait)
+        """Sends decisions to agents until cancelled. Each is sent by its own task, so that an agent or keeper that does
+        not take its answer keeps no other waiting."""
+        deliveries: set[asyncio.Task[None]] = set()
+
+        def start(payload: str) -> None:
+            for approval_id in [payload] if payload else self._open():
+                delivery = asyncio.create_task(self._deliver(approval_id), name=f"answer {approval_id}")
+                deliveries.add(delivery)
+                delivery.add_done_callback(deliveries.discard)
+
+        forget = self._store.db.listen(CHANNEL_APPROVALS, start)
         try:
-            while True:
-                payload = await decided_ids.get()
-                for approval_id in [payload] if payload else self._open():
-                    try:
-                        await self.answer(approval_id)
-                    except BoughError as error:
-                        log.warning("answer_not_carried", approval=approval_id, error=error.message)
-                        await asyncio.sleep(RETRY_PAUSE)
-                        decided_ids.put_nowait(approval_id)
-                    except Exception:
-                        # A decision that cannot be sent does not keep other agents waiting.
-                        log.exception("answer_not_carried", approval=approval_id)
+            await asyncio.Event().wait()
         finally:
             forget()
+            for delivery in deliveries:
+                delivery.cancel()
+            if deliveries:
+                await asyncio.wait(deliveries)
+
+    async def _deliver(self, approval_id: str) -> None:
+        """Sends one decision. An agent that does not take it in time is ended, and its turn continues with another."""
+        try:
+            await patiently(lambda: self.answer(approval_id), "an answer to an agent", approval=approval_id)
+        except Exception:
+            log.exception("answer_not_carried", approval=approval_id)
 
     def _open(self) -> list[str]:
         return [approval_id for agent in self._agents for approval_id in agent.open_questions()]
@@ -142,7 +159,12 @@ class Permissions:
         agent = self._agents.get(approval.session_id) if approval else None
         if approval is None or agent is None or approval.status == "pending":
             return
-        await agent.answer(approval)
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN):
+                await agent.answer(approval)
+        except TimeoutError:
+            log.warning("answer_not_taken", session=agent.session_id, approval=approval_id)
+            await agent.end()
 
 
 async def _judge(tx: Tx, agent: Agent, tool_question: ToolUseQuestion) -> JudgedRequest | None:
@@ -167,8 +189,3 @@ def _decision_entry(verdict: Verdict) -> dict[str, Any] | None:
         return None
     decision = "allowed" if verdict.effect == "allow" else "denied"
     return {"decision": decision, "by": verdict.by, "id": verdict.id, "reason": verdict.reason}
-
-
-async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Retries while the database is busy, so that an agent's request is not lost."""
-    return await retry_while_busy(work, lambda error: log.warning("question_not_stored", error=error.message))

@@ -10,34 +10,28 @@ from typing import Any
 import structlog
 
 from bough.agents.launcher import Launcher
-from bough.core.approvals.kinds import INTERRUPTED
 from bough.core.state.turn import Claimed, Outcome, finish
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.turns.agent_pool import Keeper
-from bough.core.turns.runner import Runner
+from bough.core.turns.runner import GONE, Runner
 from bough.core.turns.scheduler import Scheduler
-from bough.errors import AgentFailed, BoughError, Busy
+from bough.errors import BoughError, Busy
 from bough.model.task import Task
-from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.recovery")
 
 # How many keepers are contacted at once; each call waits for a few milliseconds.
 AT_ONCE = 16
-GONE = AgentFailed("agent_gone", "The agent was gone when the server came back.")
 
 
 class Recovery:
     """Attaches to agents that are still running, continues their turns, and repairs the rows of lost turns."""
 
-    def __init__(
-        self, store: Store, settings: Settings, launcher: Launcher, runner: Runner, scheduler: Scheduler
-    ) -> None:
+    def __init__(self, store: Store, launcher: Launcher, runner: Runner, scheduler: Scheduler) -> None:
         self._store = store
-        self._policy: OnInterrupt = settings.on_interrupt
         self._launcher = launcher
         self._runner = runner
         self._scheduler = scheduler
@@ -105,7 +99,7 @@ class Recovery:
     async def _repair_turn(self, task: Task) -> None:
         """Repairs one turn; a failure keeps neither the others nor the server from starting."""
         try:
-            await self._store.write(lambda change: self._repair(change, task))
+            await self._runner.repair(task)
         except Busy:
             raise
         except Exception:
@@ -116,15 +110,6 @@ class Recovery:
                 await self._store.write(lambda change: finish(change, task, failed, 0, None))
             except Exception:
                 log.exception("turn_not_ended", session=task.session_id, task=task.id)
-
-    async def _repair(self, change: Change, task: Task) -> None:
-        """Repairs a turn that has lost its agent: one that was being stopped has stopped, others are interrupted."""
-        if task.status == "dispatching":
-            # Its prompt was never sent, so that there is nothing to tell.
-            await records.move_task(change, task.id, "interrupted")
-            await records.update_session(change, task.session_id, activity="idle")
-        else:
-            await INTERRUPTED.interrupt(change, task, GONE, self._policy)
 
 
 async def _wake(change: Change) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
@@ -20,6 +20,7 @@ from bough.core.state import budgets, callbacks
 from bough.core.state import turn as turns
 from bough.core.state.turn import Claimed, Outcome
 from bough.core.store import records
+from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.core.transcripts import agent_notes
@@ -34,16 +35,18 @@ from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message
 from bough.model.session import Session
-from bough.model.task import Task
+from bough.model.task import IN_FLIGHT, Task
 from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
+
+T = TypeVar("T")
 
 log = structlog.get_logger("bough.runner")
 
 # How often an agent is started for one attempt, if the settings that it starts with change meanwhile.
 MOST_STARTS = 5
-# Pauses in seconds between attempts to store the end of a turn while the database is busy.
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+GONE = AgentFailed("agent_gone", "The agent was gone when the server came back.")
+NOBODY = AgentFailed("turn_lost", "The server lost track of this turn.")
 
 
 class Runner:
@@ -80,7 +83,11 @@ class Runner:
             wrapped = Internal("internal", f"Bough failed to run this turn: {type(error).__name__}.")
             failed = Outcome("failed", error=wrapped)
             # Without the recorder, which may be what failed.
-            await self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None))
+            await patiently(
+                lambda: self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None)),
+                "the end of a turn",
+                task=claimed.task.id,
+            )
         # A server that shuts down cancels the turn and does not get here: the agent stays busy, in its keeper.
         agent = self.agents.get(session_id)
         if agent is not None:
@@ -116,7 +123,7 @@ class Runner:
 
     async def _is_active(self, session_id: str) -> bool:
         """Tells whether a session may need its agent again; one that ended during its turn does not (T3)."""
-        session = await self._store.read(lambda tx: records.session(tx, session_id))
+        session = await self._read(lambda tx: records.session(tx, session_id))
         if session.status != "active":
             self._crash_limit.forget(session_id)
         return session.status == "active"
@@ -136,13 +143,15 @@ class Runner:
             agent.recorder.begin(task.id)
             await turns.add_notices(self._store, task, await agent.configure(session))
             attached = await self._prompt_files(agent, task)
-            if not await turns.sent(self._store, task, taken, attached.notices):
+            sent_task = await turns.sent(self._store, task, taken, attached.notices)
+            if sent_task is None:
+                await self.checkpoints.discard(taken)
                 await self._end(claimed, Outcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
         finally:
             files.cancel()
-        await self._run(agent, claimed, await self._blocks(task, attached))
+        await self._run(agent, claimed, await self._blocks(sent_task, attached))
 
     async def _ready(self, session: Session, files: asyncio.Task[FolderState]) -> tuple[Agent, Session, FolderState]:
         """Returns a running agent with the session's current settings. They may have changed since it began to start:
@@ -159,20 +168,21 @@ class Runner:
 
     async def _prompt_files(self, agent: Agent, task: Task) -> PromptFiles:
         """Returns the files of a prompt in the form that the agent accepts."""
-        return await self._store.read(lambda tx: prompt_files(tx, task.id, agent.takes, agent.entry.title))
+        return await self._read(lambda tx: prompt_files(tx, task.id, agent.takes, agent.entry.title))
 
     async def _blocks(self, task: Task, attached: PromptFiles) -> list[Block]:
-        """Builds what the agent is sent for a task: notes, files, then the prompt."""
+        """Builds what the agent is sent for a task that is recorded as sent: notes, files, then the prompt. A server
+        that continues the attempt builds the same."""
 
         async def work(tx: Tx) -> list[str]:
             denied = await ask.denial_notes(tx, task)
             return [*([denied] if denied else []), *await agent_notes.delivered_with(tx, task)]
 
         notes_and_files: list[Block] = [
-            *(TextBlock(text=text) for text in await self._store.read(work)),
+            *(TextBlock(text=text) for text in await self._read(work)),
             *attached.blocks,
         ]
-        if task.sent_attempt not in (0, task.attempt):
+        if task.sent_before:
             return [*notes_and_files, *continuation(task.prompt)]
         if task.source == "callback":
             return [
@@ -188,7 +198,7 @@ class Runner:
         result = await agent.prompt(blocks, f"{task.id}:{task.attempt}")
         why = None
         if result.stop_reason == "cancelled":
-            why = await self._store.read(lambda tx: turns.called_off(tx, task))
+            why = await self._read(lambda tx: turns.called_off(tx, task))
             if why is None:
                 raise AgentGone("agent_quit", f"{agent.entry.title} cancelled the turn, though nobody had stopped it.")
             if why == "stopped" and agent.entry.quirks.leaves_commands:
@@ -203,7 +213,7 @@ class Runner:
             messages = await tx.all(MESSAGES.of_task, Message, task_id=task.id)
             return messages, await ask.of_attempt(tx, task.id, task.attempt)
 
-        messages, approvals = await self._store.read(read)
+        messages, approvals = await self._read(read)
         agent.busy = True
         agent.recorder.restore(task.id, messages, agent.recorder.last)
         for approval in approvals:
@@ -249,24 +259,24 @@ class Runner:
             agent.close_task(claimed.task.id)
 
     async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[Any]]) -> None:
-        """Stores the end of a turn together with the tail of its transcript. Retries while the database is busy."""
+        """Stores the end of a turn together with the tail of its transcript, however long the database is away."""
         agent = self.agents.get(claimed.session.id)
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                if agent is None:
-                    await self._store.write(work)
-                else:
-                    await agent.recorder.finish(work)
-                return
-            except Busy as error:
-                log.warning("end_of_turn_not_stored", task=claimed.task.id, error=error.message, again_in=pause)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+
+        async def store() -> None:
+            if agent is None:
+                await self._store.write(work)
+            else:
+                await agent.recorder.finish(work)
+
+        await patiently(store, "the end of a turn", task=claimed.task.id)
+
+    async def _read(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        """Reads what a running turn needs: the turn must not fail because the database is away for a moment."""
+        return await patiently(lambda: self._store.read(work), "a turn")
 
     async def _died(self, claimed: Claimed, error: AgentFailed) -> None:
         """Gives a turn whose agent died another attempt, unless it was being stopped or the agent keeps dying."""
-        task = await self._store.read(lambda tx: records.task(tx, claimed.task.id))
+        task = await self._read(lambda tx: records.task(tx, claimed.task.id))
         stopping = task.status == "stopping"
         if stopping or self._crash_limit.reached(claimed.session.id):
             await self._end(claimed, Outcome("failed", error=error, hopeless=not stopping))
@@ -275,6 +285,38 @@ class Runner:
 
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
         await self._close(claimed, lambda change: kinds.INTERRUPTED.interrupt(change, claimed.task, error, policy))
+
+    # Repairing
+
+    async def repair(self, task: Task, error: AgentFailed = GONE) -> None:
+        """Repairs a turn that nobody runs: one that was being stopped has stopped, one that was not sent has its next
+        attempt, others are interrupted. Does nothing if it has ended."""
+
+        async def work(change: Change) -> None:
+            current = await records.task(change.tx, task.id)
+            if current.status == "dispatching" and current.attempt == task.attempt:
+                # Its prompt was never sent, so there is nothing to tell.
+                await records.move_task(change, task.id, "interrupted")
+                await records.update_session(change, task.session_id, activity="idle")
+                change.wake()
+            else:
+                await kinds.INTERRUPTED.interrupt(change, task, error, self._settings.on_interrupt)
+
+        await self._store.write(work)
+
+    async def recover(self, task: Task) -> None:
+        """Repairs a turn of this server that no task runs any more, for example because the reply to its claim was lost
+        or its end could not be stored."""
+        current = await self._read(lambda tx: records.task(tx, task.id))
+        if current.attempt != task.attempt or current.status not in IN_FLIGHT:
+            return
+        log.error("turn_without_owner", session=task.session_id, task=task.id, status=current.status)
+        agent = self.agents.get(task.session_id)
+        if agent is not None:
+            # Whatever it does is not recorded any more.
+            agent.busy = False
+            await self.agents.suspend(agent)
+        await self.repair(current, NOBODY)
 
     # Stopping
 

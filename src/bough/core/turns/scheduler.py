@@ -18,6 +18,7 @@ from bough.core.store.transactions import CHANNEL_WORK, Store
 from bough.core.turns.agent import Agent
 from bough.core.turns.runner import Runner
 from bough.errors import BoughError
+from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -51,6 +52,8 @@ class Scheduler:
         # When each tree was last served, the latest last. A restart forgets it, which costs one turn of fairness.
         self._served: dict[str, int] = {}
         self._counter = itertools.count(1)
+        # Whether to look for turns that no task runs any more.
+        self._some_lost = True
 
     async def run(self) -> None:
         """Schedules until cancelled. Running turns are cancelled with it; the next server finds them in their rows."""
@@ -62,9 +65,10 @@ class Scheduler:
                     async with asyncio.timeout(SCAN_EVERY):
                         await self._wake.wait()
                 except TimeoutError:
-                    pass
+                    self._some_lost = True
                 self._wake.clear()
                 try:
+                    await self._recover_lost()
                     await self.start_turns()
                 except BoughError as error:
                     log.warning("queues_not_read", error=error.message)
@@ -113,6 +117,16 @@ class Scheduler:
         self._served[root_session_id] = next(self._counter)
         while len(self._served) > MOST_SERVED:
             del self._served[next(iter(self._served))]
+
+    async def _recover_lost(self) -> None:
+        """Gives every turn under way that has no task an owner, which repairs it. Nothing else could: the reply to a
+        claim may have been lost, or a turn may have broken in a way that nobody thought of."""
+        if not self._some_lost:
+            return
+        for task in await self._store.read(lambda tx: tx.all(TASKS.under_way, Task)):
+            if task.session_id not in self._turns:
+                self.adopt(task.session_id, self._runner.recover(task))
+        self._some_lost = False
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)
@@ -187,3 +201,4 @@ class Scheduler:
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("turn_broke", session=session_id, error=repr(error), exc_info=error)
+            self._some_lost = True

@@ -9,11 +9,11 @@ import structlog
 
 from bough.agents.catalog import CatalogEntry
 from bough.core.store import records
-from bough.core.store.retry_while_busy import retry_while_busy
+from bough.core.store.patience import patiently
 from bough.core.store.transactions import Change, Store
 from bough.core.turns.agent import Agent
 from bough.core.turns.agent_settings import SettingChange, is_strict
-from bough.errors import AgentFailed, Busy
+from bough.errors import AgentFailed
 from bough.model.message import notice
 from bough.model.session import Session
 from bough.storage.backend import Tx
@@ -35,7 +35,7 @@ class SelfGrantedRights:
             session = await records.session(tx, agent.session_id)
             return await _may_move(tx, agent.entry, session, move)
 
-        if await retry_while_busy(lambda: self._store.read(work), _report):
+        if await patiently(lambda: self._store.read(work), "a change of an agent's rights"):
             return
         log.warning("mode_taken_back", session=agent.session_id, agent=agent.entry.name, mode=move.value)
         text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
@@ -52,7 +52,7 @@ class SelfGrantedRights:
         async def tell(change: Change) -> None:
             await records.add_message(change, agent.session_id, agent.task_id, "system", notice(text))
 
-        await retry_while_busy(lambda: self._store.write(tell), _report)
+        await patiently(lambda: self._store.write(tell), "a notice")
         if failed is not None:
             # Not in this task, which is one of those that end with the agent.
             end = asyncio.create_task(agent.end(), name=f"end {agent.session_id}")
@@ -71,7 +71,3 @@ async def _may_move(tx: Tx, entry: CatalogEntry, session: Session, move: Setting
     if move.option is not None:
         return False
     return entry.may_be_in(str(move.value), session.permission_mode, await is_strict(tx, entry.name))
-
-
-def _report(error: Busy) -> None:
-    log.warning("question_not_stored", error=error.message)

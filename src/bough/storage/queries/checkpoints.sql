@@ -74,6 +74,12 @@ ORDER BY c.created_at, c.id
 -- Lists the refs of a repository's checkpoints.
 SELECT DISTINCT ref FROM checkpoints WHERE repo_id = :repo_id AND ref IS NOT NULL
 
+-- name: with_refs
+-- Lists the checkpoints of tasks that have not ended, or ended lately, whose files a ref must keep.
+SELECT c.* FROM checkpoints c JOIN tasks t ON t.id = c.task_id
+WHERE c.ref IS NOT NULL AND c.sha IS NOT NULL AND (t.ended_at IS NULL OR t.ended_at > :since)
+ORDER BY c.created_at, c.id
+
 -- name: still_named
 -- Returns the refs among some that other checkpoints also use.
 SELECT DISTINCT ref FROM checkpoints WHERE ref IN :refs AND id NOT IN :ids

@@ -74,3 +74,7 @@ SELECT * FROM messages WHERE task_id = :task_id ORDER BY position
 -- name: remove_of_session
 -- Deletes a session's transcript.
 DELETE FROM messages WHERE session_id = :session_id
+
+-- name: among
+-- Returns those of some ids that belong to a stored message.
+SELECT id FROM messages WHERE id IN :ids

@@ -1,0 +1,34 @@
+"""Repeats what must not fail because the database is away for a moment: storing the end of a turn, an agent's question,
+the outcome of a call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import structlog
+
+from bough.errors import Unavailable
+
+T = TypeVar("T")
+
+log = structlog.get_logger("bough.store")
+
+# Seconds between two tries.
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+
+
+async def patiently(work: Callable[[], Awaitable[T]], what: str, **about: str) -> T:
+    """Runs `work` until the database is available. `work` must be safe to repeat: it may have been stored although its
+    reply was lost. `what` and `about` say in the log what waits."""
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return await work()
+        except Unavailable as error:
+            if error.code == "database_closed":
+                raise
+            log.warning("database_waited_for", waiting=what, error=error.message, again_in=pause, **about)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)

@@ -1,0 +1,2 @@
+DROP TABLE restores;
+ALTER TABLE tasks DROP COLUMN sent_before;

@@ -1,0 +1,60 @@
+"""Notices that a SQLite file was deleted, replaced, truncated or overwritten while the server uses it. SQLite itself
+would go on writing into a file that nobody will find again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bough.errors import Unavailable
+
+_MAGIC = b"SQLite format 3\0"
+
+
+class DatabaseFile:
+    """The file of an open database and its log, as they were when they were first seen."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._log_path = path.with_name(f"{path.name}-wal")
+        # Stays open as long as the database does: closing it earlier would drop SQLite's locks.
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        about = os.fstat(self._descriptor)
+        self._identity = about.st_dev, about.st_ino
+        self._size = about.st_size
+        self._log_identity: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Raises `Unavailable` if the files are no longer the ones that SQLite writes to. Takes a few microseconds."""
+        about = self._about(self._path)
+        if about is None or (about.st_dev, about.st_ino) != self._identity:
+            raise self._gone(self._path, "was deleted or replaced")
+        if about.st_size < self._size:
+            raise self._gone(self._path, "was truncated")
+        self._size = about.st_size
+        if os.pread(self._descriptor, len(_MAGIC), 0) not in (_MAGIC, b""):
+            raise self._gone(self._path, "was overwritten")
+        log = self._about(self._log_path)
+        identity = (log.st_dev, log.st_ino) if log is not None else None
+        if self._log_identity is None:
+            self._log_identity = identity
+        elif identity != self._log_identity:
+            raise self._gone(self._log_path, "was deleted or replaced")
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _about(self, path: Path) -> os.stat_result | None:
+        try:
+            return os.stat(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._gone(path, f"cannot be read ({error.strerror})") from error
+
+    def _gone(self, path: Path, what: str) -> Unavailable:
+        return Unavailable(
+            "database_damaged",
+            f"The database file {path} {what}. Nothing is stored until the server is restarted with the file back in "
+            "place, or with a restored backup.",
+        )

@@ -1,0 +1,165 @@
+"""A real database that fails: at one named query a given number of times, at random moments that a seed decides, or by
+being slow to reply to commits. The tests that use it say what must come of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable, Generator
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from bough.errors import Unavailable
+from bough.storage.backend import Backend, Tx
+from bough.storage.queries import Query
+from tests.support.client import PATIENCE
+
+T = TypeVar("T")
+
+Fault = Literal["busy", "io", "read_only", "full", "lost"]
+"""`lost` commits and then loses the reply; the others happen before the commit."""
+ERRORS: dict[Fault, tuple[str, str]] = {
+    "busy": ("database_busy", "The database is busy; try again."),
+    "io": ("database_unavailable", "The database cannot be read or written: disk I/O error (SQLITE_IOERR_WRITE)."),
+    "read_only": ("database_unavailable", "PostgreSQL cannot store or read this: read-only transaction."),
+    "full": ("disk_full", "The disk of the database is full."),
+    "lost": ("commit_unknown", "The connection broke during the commit."),
+}
+
+
+def error(fault: Fault) -> Unavailable:
+    return Unavailable(*ERRORS[fault])
+
+
+class Failures:
+    """Which query fails how, and how many more times."""
+
+    def __init__(self, query: Query, times: int, fault: Fault) -> None:
+        self._query = query
+        self._loop = asyncio.get_running_loop()
+        self._over = asyncio.Event()
+        self.fault: Fault = fault
+        self.left = times
+
+    def meet(self, query: Query) -> bool:
+        """Fails if this query has to, and returns whether the reply to its commit has to be lost."""
+        if query is not self._query or not self.left:
+            return False
+        self.left -= 1
+        if not self.left:
+            # SQLite runs transactions in a thread of its own.
+            self._loop.call_soon_threadsafe(self._over.set)
+        if self.fault != "lost":
+            raise error(self.fault)
+        return True
+
+    async def over(self) -> None:
+        """Waits until it has failed as often as it has to."""
+        async with asyncio.timeout(PATIENCE):
+            await self._over.wait()
+
+
+class FailingTx:
+    """A transaction that fails where it has to, and otherwise is the database's own."""
+
+    def __init__(self, tx: Tx, failures: Failures) -> None:
+        self._tx = tx
+        self._failures = failures
+        self.reply_lost = False
+
+    async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
+        self._meet(query)
+        return await self._tx.all(query, type, **params)
+
+    async def one(self, query: Query, type: type[T], /, **params: Any) -> T | None:
+        self._meet(query)
+        return await self._tx.one(query, type, **params)
+
+    async def value(self, query: Query, /, **params: Any) -> Any | None:
+        self._meet(query)
+        return await self._tx.value(query, **params)
+
+    async def run(self, query: Query, /, **params: Any) -> int:
+        self._meet(query)
+        return await self._tx.run(query, **params)
+
+    def notify(self, channel: str, payload: str) -> None:
+        self._tx.notify(channel, payload)
+
+    def _meet(self, query: Query) -> None:
+        self.reply_lost = self._failures.meet(query) or self.reply_lost
+
+
+@contextlib.contextmanager
+def failing(
+    db: Backend, kind: Literal["read", "transaction"], query: Query, times: int = 1, fault: Fault = "busy"
+) -> Generator[Failures]:
+    """Makes the first `times` reads, or transactions, that come to this query fail."""
+    failures = Failures(query, times, fault)
+    original: Callable[..., Awaitable[Any]] = getattr(db, kind)
+
+    async def spoilt(work: Callable[[Tx], Awaitable[Any]], **options: Any) -> Any:
+        last: FailingTx | None = None
+
+        async def spoilt_work(tx: Tx) -> Any:
+            nonlocal last
+            last = FailingTx(tx, failures)
+            return await work(last)
+
+        result = await original(spoilt_work, **options)
+        if last is not None and last.reply_lost:
+            raise error("lost")
+        return result
+
+    setattr(db, kind, spoilt)
+    try:
+        yield failures
+    finally:
+        setattr(db, kind, original)
+    assert failures.left == 0, "the query did not run that often"
+
+
+class Storm:
+    """Faults at random transactions and reads; the seed decides which and how."""
+
+    def __init__(self, seed: int, rate: float) -> None:
+        self._random = random.Random(seed)
+        self._rate = rate
+        self.count = 0
+
+    def next(self) -> Fault | None:
+        if self._random.random() >= self._rate:
+            return None
+        self.count += 1
+        return self._random.choice(list(ERRORS))
+
+
+def storming(backend: type[Backend], storm: Storm) -> None:
+    """Makes transactions of this kind of database fail at random from now on."""
+    original: Callable[[Any, Callable[[Tx], Awaitable[Any]]], Awaitable[Any]] = backend.transaction
+
+    async def transaction(self: Any, work: Callable[[Tx], Awaitable[Any]]) -> Any:
+        fault = storm.next()
+        if fault is not None and fault != "lost":
+            raise error(fault)
+        result = await original(self, work)
+        if fault is not None:
+            raise error(fault)
+        return result
+
+    backend.transaction = transaction
+
+
+def hold_answers(db: Backend, last: Path) -> None:
+    """Delays the replies to commits until this file is gone, and a moment more."""
+    original: Callable[..., Awaitable[Any]] = db.transaction
+
+    async def held(work: Callable[[Tx], Awaitable[Any]]) -> Any:
+        result = await original(work)
+        while last.exists():  # noqa: ASYNC110, ASYNC240 - a file tells nobody that it goes
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        return result
+
+    db.transaction = held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import structlog
@@ -32,6 +33,7 @@ class Idle:
         self._store = store
         self._settings = settings
         self._agents = agents
+        self._suspending: dict[str, asyncio.Task[None]] = {}
 
     async def complete_sessions(self) -> None:
         """Completes sessions that have been idle for longer than `idle_timeout`."""
@@ -44,8 +46,7 @@ class Idle:
             if await self._store.write(lambda change, idle=idle: self._complete(change, idle, deadline)):
                 agent = self._agents.get(idle.id)
                 if agent is not None:
-                    await agent.farewell()
-                    await self._suspend(agent)
+                    self._start_suspending(agent, farewell=True)
 
     async def _complete(self, change: Change, idle: Session, deadline: str) -> bool:
         """Completes a session unless it has become active since it was found."""
@@ -60,13 +61,29 @@ class Idle:
         """Suspends agents that died, or that have been idle for longer than `sleep_after` and can be resumed."""
         limit = time.monotonic() - self._settings.sleep_after
         for agent in self._agents:
-            if agent.busy:
+            if agent.busy or agent.session_id in self._suspending:
                 continue
             if agent.down or (agent.entry.resume and agent.idle_since < limit):
                 log.info("agent_put_to_sleep", session=agent.session_id, reason="dead" if agent.down else "idle")
-                await self._suspend(agent)
+                self._start_suspending(agent)
 
-    async def _suspend(self, agent: Agent) -> None:
+    def _start_suspending(self, agent: Agent, *, farewell: bool = False) -> None:
+        """Suspends an agent in its own task: one that does not end in time must not stop the clock of the others."""
+        task = asyncio.create_task(self._suspend(agent, farewell), name=f"suspend idle {agent.session_id}")
+        self._suspending[agent.session_id] = task
+        task.add_done_callback(lambda _done: self._suspending.pop(agent.session_id, None))
+
+    async def close(self) -> None:
+        """Stops waiting for agents that are being suspended."""
+        tasks = list(self._suspending.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _suspend(self, agent: Agent, farewell: bool) -> None:
+        if farewell:
+            await agent.farewell()
         try:
             await self._agents.suspend(agent)
         except BoughError as error:

@@ -34,9 +34,12 @@ class Maintenance:
 
     async def run(self) -> None:
         """Runs until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._watch(), name="clocks")
-            group.create_task(self._expiry.run(), name="expiry")
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._watch(), name="clocks")
+                group.create_task(self._expiry.run(), name="expiry")
+        finally:
+            await self._idle.close()
 
     async def _watch(self) -> None:
         """Checks the clocks; a failure is logged, and the next check tries again."""

@@ -116,11 +116,8 @@ async def test_a_name_is_taken_back_after_a_lost_connection(boxes: Backend, post
     assert await admin.fetchval(holder) is None
 
 
-async def test_an_owner_that_lost_its_name_to_another_is_stopped(
-    boxes: Backend, postgres_url: str, admin: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_owner_that_lost_its_name_to_another_is_stopped(boxes: Backend, postgres_url: str, admin: Any) -> None:
     """O3: Two hosts never both believe that they are h7."""
-    monkeypatch.setattr(postgres_locks, "RECLAIM_SECONDS", 0.05)
     connect: Any = asyncpg.connect  # type: ignore[reportUnknownMemberType]
     rival = await connect(postgres_url)
     with pytest.raises(Busy) as caught:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bough.errors import Busy, Conflict, Internal, Invalid
+from bough.errors import Busy, Conflict, Internal, Invalid, Unavailable
 from bough.storage import migrate, queries, sqlite_tx
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
@@ -113,7 +113,7 @@ async def test_a_transaction_that_sqlite_ends_fails_its_group(boxes: Backend) ->
             lambda tx: tx.run(Q.add, id="b2", label="two"),
         ],
     )
-    assert [type(result) for result in results] == [Busy, Conflict, Busy]
+    assert [type(result) for result in results] == [Unavailable, Conflict, Unavailable]
     assert await boxes.read(lambda tx: tx.value(Q.count)) == 0
     await boxes.transaction(lambda tx: tx.run(Q.add, id="b3", label="three"))
 

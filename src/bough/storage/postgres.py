@@ -177,7 +177,7 @@ class PostgresBackend:
         number: int | None = None
         result: Any = None
         try:
-            tx = PostgresTx(connection, query_timeout)
+            tx = PostgresTx(connection, query_timeout, reading=begin == _READ)
             try:
                 with named_errors():
                     await connection.execute(begin)

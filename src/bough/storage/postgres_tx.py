@@ -107,12 +107,13 @@ def _number(text: str) -> int | float:
 class PostgresTx(TxState):
     """A `Tx` on a connection whose transaction `postgres` begins and ends."""
 
-    __slots__ = ("_connection", "_timeout")
+    __slots__ = ("_connection", "_reading", "_timeout")
 
-    def __init__(self, connection: Any, timeout: float = QUERY_TIMEOUT_SECONDS) -> None:
+    def __init__(self, connection: Any, timeout: float, *, reading: bool) -> None:
         super().__init__()
         self._connection = connection
         self._timeout = timeout
+        self._reading = reading
 
     async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
         statement, records = await self._fetch(query, params)
@@ -158,4 +159,7 @@ class PostgresTx(TxState):
                 return await getattr(self._connection, method)(*arguments, timeout=self._timeout)
         except (BoughError, TryAgain, asyncio.CancelledError) as error:
             self.failure = error
+            if self._reading and isinstance(error.__cause__, _PG.ReadOnlySQLTransactionError):
+                self.failure = Internal("read_writes", "A read tried to write.")
+                raise self.failure from error
             raise

@@ -198,7 +198,7 @@ def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]
     try:
         connection.execute("BEGIN")
         try:
-            return drive(work, SqliteTx(connection))
+            return drive(work, SqliteTx(connection, reading=True))
         finally:
             connection.execute("COMMIT")
     except sqlite3.Error as error:

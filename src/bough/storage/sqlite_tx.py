@@ -109,9 +109,11 @@ def _foreign_await() -> Internal:
     )
 
 
-def translate(error: sqlite3.Error) -> BoughError:
-    """Translates an error of SQLite."""
+def translate(error: sqlite3.Error, *, reading: bool = False) -> BoughError:
+    """Translates an error of SQLite. `reading`: on a connection that is not meant to write."""
     name: str = getattr(error, "sqlite_errorname", "")
+    if reading and name == "SQLITE_READONLY":
+        return Internal("read_writes", "A read tried to write.")
     if name.startswith("SQLITE_CONSTRAINT"):
         return Conflict(f"constraint_{_KINDS.get(name, 'other')}", str(error))
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -128,11 +130,12 @@ def translate(error: sqlite3.Error) -> BoughError:
 class SqliteTx(TxState):
     """A `Tx` on a connection whose transaction others begin and end."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_reading")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, reading: bool = False) -> None:
         super().__init__()
         self._connection = connection
+        self._reading = reading
 
     async def all(self, query: Query, type: type[T], /, **params: Any) -> list[T]:
         statement, cursor, rows = self._execute(query, params)
@@ -157,7 +160,7 @@ class SqliteTx(TxState):
             cursor = self._connection.execute(statement.sql, values)
             return statement, cursor, cursor.fetchall()
         except sqlite3.Error as error:
-            self.failure = translate(error)
+            self.failure = translate(error, reading=self._reading)
             raise self.failure from error
 
 

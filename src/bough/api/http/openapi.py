@@ -33,7 +33,8 @@ DESCRIPTIONS = {
     "202": "Accepted; it is carried out as soon as possible.",
 }
 FAILED = {
-    "description": "Any other error: 405, 408, 415 (with a cookie), 429, 431, 502 if an agent failed, 500 for a bug.",
+    "description": "Any other error: 405, 408, 415 (with a cookie), 429, 431, 502 if an agent failed, 503 if the "
+    "database is away, 500 for a bug.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
 }
 RETRY_AFTER = {"schema": {"type": "integer"}, "description": "Seconds to wait before trying again."}

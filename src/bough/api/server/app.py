@@ -45,12 +45,14 @@ from bough.api.rest import (
 from bough.api.server.middleware import GateMiddleware, log_refusal
 from bough.api.ws import events
 from bough.core.services import Services
-from bough.errors import BoughError, Busy, Internal
+from bough.errors import BoughError, Busy, Internal, Unavailable
 from bough.model.ids import new_id
 
 log = structlog.get_logger("bough.http")
 
+# Seconds to wait when a limit is reached, and when the database is away.
 RETRY_AFTER = "60"
+RETRY_DATABASE_AFTER = "5"
 
 
 class JsonRequest(Request[Any, Any, Any]):
@@ -134,7 +136,8 @@ def _bough_error(request: Request[Any, Any, Any], error: BoughError) -> Response
         log.error("request_failed", id=body.error.id, code=error.code, message=error.message)
     else:
         log_refusal(body, request.scope)
-    headers = {"Retry-After": RETRY_AFTER} if isinstance(error, Busy) else None
+    retry_after = RETRY_DATABASE_AFTER if isinstance(error, Unavailable) else RETRY_AFTER
+    headers = {"Retry-After": retry_after} if isinstance(error, Busy) else None
     return _respond(body, meaning(error).status, headers)
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import httpx
 
 from bough.model.task import MOVES, TERMINAL
-from tests.support.crashing_server import CRASH
+from tests.support.crashing_server import CLOCK, CRASH, FAULTS
 from tests.support.eventually import eventually
+from tests.support.postgres_proxy import PostgresProxy
 from tests.support.server import ServerProcess
 
 from .calls import MODES as CALLER_MODES
@@ -33,10 +34,21 @@ AGENTS = 8
 # Everything drains well within this unless something hangs.
 DRAIN = 120.0
 # Victims and their weights. The server is killed from outside at any moment, or crashes by itself inside a
-# transaction or right after a commit; keepers also crash by themselves, in the middle of a write.
-VICTIMS = {"server": 4, "server itself": 4, "agent": 3, "keeper": 2}
+# transaction or right after a commit; keepers also crash by themselves, in the middle of a write, or are stopped for a
+# while. The next server may have a database that fails, or a wrong clock.
+VICTIMS = {"server": 4, "server itself": 4, "agent": 3, "keeper": 2, "database": 2, "clock": 1, "stopped keeper": 2}
+# With PostgreSQL, its connections are cut or go silent for a while.
+NETWORK = {"cut": 2, "silent": 1}
+# One of so many transactions fails in a server whose database fails.
+FAULT_RATE = 0.05
+# By how many seconds a wrong clock is ahead or behind.
+CLOCK_JUMP = 600
+# For how many seconds at most keepers are stopped and connections silent.
+LONGEST_STOP = 3.0
 # A server that is to crash by itself does so within this many transactions, sometimes still during recovery.
 TRANSACTIONS = 120
+# The database cannot be reached or fails: the same call can succeed later.
+UNAVAILABLE = 503
 # A server with nothing to do never reaches that transaction, and is killed instead.
 PATIENCE = 3.0
 
@@ -49,6 +61,7 @@ class KillRun:
     seed: int
     rounds: int
     flags: tuple[str, ...] = ()
+    proxy: PostgresProxy | None = None
     ledger: Ledger = field(default_factory=Ledger)
     killed: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -92,6 +105,8 @@ class KillRun:
                 async with self.server.client() as client:
                     headers = {"Idempotency-Key": key} if key else {}
                     answer = await client.http.request(method, path, json=body, headers=headers)
+                    if answer.status_code == UNAVAILABLE:
+                        continue
                     assert answer.status_code < (500 if may_refuse else 400), f"{method} {path}: {answer.text}"
                     return answer.json()
             await asyncio.sleep(0.05)
@@ -109,18 +124,44 @@ class KillRun:
     # Killing
 
     async def _kill(self) -> None:
+        victims = VICTIMS | (NETWORK if self.proxy is not None else {})
         for _ in range(self.rounds):
             await asyncio.sleep(self.random.uniform(0.05, 0.6))
-            victim = self.random.choices(list(VICTIMS), list(VICTIMS.values()))[0]
+            victim = self.random.choices(list(victims), list(victims.values()))[0]
             if victim in ("server", "server itself"):
                 await self._restart(by_itself=victim == "server itself")
+            elif victim == "database":
+                await self._restart(env={FAULTS: f"{self.random.randrange(10**6)}:{FAULT_RATE}"})
+            elif victim == "clock":
+                await self._restart(env={CLOCK: str(self.random.randint(-CLOCK_JUMP, CLOCK_JUMP))})
+            elif victim == "stopped keeper":
+                await self._stop_keeper()
+            elif self.proxy is not None and victim == "cut":
+                self.proxy.cut()
+            elif self.proxy is not None and victim == "silent":
+                self.proxy.freeze()
+                await asyncio.sleep(self.random.uniform(0.1, LONGEST_STOP))
+                self.proxy.thaw()
             elif pids := processes(self.server.data)[victim]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.random.choice(pids), signal.SIGKILL)
             self.killed[victim] = self.killed.get(victim, 0) + 1
 
-    async def _restart(self, *, by_itself: bool) -> None:
-        """Kills the server and starts another, which may be made to crash by itself first."""
+    async def _stop_keeper(self) -> None:
+        """Stops a keeper for a while, as a debugger or a full machine does."""
+        pids = processes(self.server.data)["keeper"]
+        if not pids:
+            return
+        pid = self.random.choice(pids)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                await asyncio.sleep(self.random.uniform(0.1, LONGEST_STOP))
+            finally:
+                os.kill(pid, signal.SIGCONT)
+
+    async def _restart(self, *, by_itself: bool = False, env: dict[str, str] | None = None) -> None:
+        """Kills the server and starts another, which may be made to crash by itself first, or to fail as `env` says."""
         address = self.server.url
         await self.server.stop(signal.SIGKILL)
         if by_itself:
@@ -134,8 +175,14 @@ class KillRun:
                 async with asyncio.timeout(PATIENCE):
                     await self.server.process.wait()
             await self.server.stop(signal.SIGKILL)
-        self.server.env = {}
-        await self.server.start()
+        self.server.env = env or {}
+        try:
+            await self.server.start()
+        except RuntimeError:
+            # Its database failed before it was ready, as it had to.
+            assert env
+            self.server.env = {}
+            await self.server.start()
         assert self.server.url == address, "living agents hold the address"
 
     async def _drain(self) -> None:

@@ -3,11 +3,14 @@ none is sent twice to a living agent."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+
+from tests.support.postgres_proxy import PostgresProxy
 
 from .calls import check_calls
 from .check_sessions import check_sessions
@@ -21,9 +24,13 @@ SEED = int(os.environ.get("SEED") or 1)
 
 @pytest.fixture
 async def run(tmp_path: Path, database_url: str) -> AsyncGenerator[KillRun]:
-    flags = ("--database", database_url) if database_url.startswith("postgres") else ()
-    run = KillRun(tmp_path, SEED, ROUNDS, flags)
-    async with run.server:
+    async with contextlib.AsyncExitStack() as stack:
+        proxy, flags = None, ()
+        if database_url.startswith("postgres"):
+            proxy = await stack.enter_async_context(PostgresProxy(database_url).running())
+            flags = ("--database", proxy.url)
+        run = KillRun(tmp_path, SEED, ROUNDS, flags, proxy)
+        await stack.enter_async_context(run.server)
         yield run
 
 

@@ -1,6 +1,6 @@
 """Runs a `bough` that crashes where a kill from outside rarely hits: inside a transaction, between its commit and the
-response, or right before it answers an agent's request. Except in that last case, its keepers crash while they write to
-their journals (`torn_keeper`)."""
+response, or right before it answers an agent's request. Its database may also fail at random, and its clock be wrong.
+Except in the case of an answer, its keepers crash while they write to their journals (`torn_keeper`)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ import itertools
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from datetime import timedelta, tzinfo
 from typing import Any, TypeVar
 
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.keeper import start_keeper
 from bough.main import main
+from bough.model import times
 from bough.storage.backend import Backend, Tx
 from bough.storage.postgres import PostgresBackend
 from bough.storage.queries import Query
 from bough.storage.sqlite import SqliteBackend
+from tests.support.faults import Storm, storming
 
 CRASH = "CRASH"
 """Where to die: `inside:37` before the commit of the 37th transaction, `after:37` after it, `inside:add_callback` and
 `after:add_callback` at the first transaction that ran a query of this name, `reply:2` before the 2nd answer to an agent
 is written; nothing: nowhere."""
+
+FAULTS = "FAULTS"
+"""How often the database fails, as `SEED:RATE`: 7:0.02 fails two of a hundred transactions; nothing: never."""
+CLOCK = "CLOCK"
+"""By how many seconds the clock of this server is ahead of the real one, perhaps less than 0."""
 
 Work = Callable[[Tx], Awaitable[Any]]
 T = TypeVar("T")
@@ -97,7 +105,25 @@ def crash_before_reply(number: int) -> None:
     AgentConnection.reply = reply
 
 
+def shift_clock(seconds: float) -> None:
+    """Makes the clock of this process wrong."""
+    real = times.datetime
+
+    class Shifted(real):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Any:
+            return real.now(tz) + timedelta(seconds=seconds)
+
+    times.datetime = Shifted
+
+
 if __name__ == "__main__":
+    shift_clock(float(os.environ.get(CLOCK) or 0))
+    if FAULTS in os.environ:
+        seed, _, rate = os.environ[FAULTS].partition(":")
+        storm = Storm(int(seed), float(rate))
+        for faulty in (SqliteBackend, PostgresBackend):
+            storming(faulty, storm)
     where, _, number = os.environ.get(CRASH, "").partition(":")
     if where == "reply":
         crash_before_reply(int(number))

@@ -3,12 +3,14 @@ people change that. `test_self_granted_rights` and `test_obstinate` test modes."
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from bough.agents.catalog import load_catalog
 from tests.core.helpers import add_agent, messages, open_session
+from tests.support.eventually import eventually
 from tests.support.server import serving
 
 PROGRAM = Path(__file__).with_name("loose.py")
@@ -36,8 +38,16 @@ async def test_a_pinned_option_is_set_before_each_prompt(tmp_path: Path, how: st
     received = loose(tmp_path, how)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent=how, permissionMode="allow-all")
-        for text in ("go", "end", "go"):
-            assert (await server.client.ask(session, text))["status"] == "completed"
+        client = server.client
+        for text in ("go", "end"):
+            assert (await client.ask(session, text))["status"] == "completed"
+
+        async def is_loose() -> bool:
+            return '"currentValue": "on"' in json.dumps(await client.get(f"/api/sessions/{session}"))
+
+        # It changes the option only after its answer, which may be a while later.
+        await eventually(is_loose, "the agent has changed its option")
+        assert (await client.ask(session, "go"))["status"] == "completed"
         assert received.read_text().splitlines() == ["go: off", "end: off", "go: off"]
         assert await messages(server.client, session, "notice") == []
 

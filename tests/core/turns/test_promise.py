@@ -215,3 +215,38 @@ async def test_a_silent_keeper_keeps_nobody_else_waiting(server: Running) -> Non
     finally:
         os.kill(keeper, signal.SIGCONT)
     assert (await client.wait_task(tasks[0]))["status"] == "completed"
+
+
+@pytest.mark.postgres
+async def test_a_stand_by_continues_running_tasks(tmp_path: Path, postgres_url: str) -> None:
+    """O3: a server with a data folder of its own that takes over the database continues the running turn as its next
+    attempt, and the queue behind it."""
+    flags = ("--database", postgres_url)
+    root = tmp_path / "work"
+    async with ServerProcess(tmp_path / "one", root, flags) as first:
+        async with first.client() as client:
+            repo = await client.repo(make_repo(root / "repo"))
+            session = (await client.session(repo["id"], permissionMode="bypassPermissions"))["id"]
+            await client.ask(session, "[[say remember the heron]]")
+            task = await client.prompt(session, "[[run echo x >> count]] [[hang]]")
+            behind = await client.prompt(session, "[[recall]]")
+            await eventually((root / "repo" / "count").exists, "the command has run")
+        await first.stop(signal.SIGKILL)
+        async with ServerProcess(tmp_path / "two", root, flags) as second, second.client() as client:
+            ended = await client.wait_task(task)
+            assert (ended["status"], ended["attempt"]) == ("completed", 2)
+            assert (await client.wait_task(behind))["status"] == "completed"
+            assert "remember the heron" in (await client.texts(session))[-1]
+        assert (root / "repo" / "count").read_text() == "x\n"
+
+
+async def test_nothing_is_acknowledged_without_a_database(server: Running) -> None:
+    """Q4: when the database file is gone, health is red and prompts are refused; the server still stops."""
+    client = server.client
+    session = await open_session(server, permissionMode="bypassPermissions")
+    await client.ask(session, "[[say hello]]")
+    (server.data / "bough.db").unlink()
+    for method, path in (("GET", "/api/health"), ("POST", f"/api/sessions/{session}/prompt")):
+        answer = await client.http.request(method, path, json={"text": "[[say lost]]"} if method == "POST" else None)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database_damaged")
+        assert answer.headers["retry-after"] == "5"

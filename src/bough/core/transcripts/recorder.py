@@ -69,7 +69,7 @@ class Recorder:
         self._settled.set()
         self._lock = asyncio.Lock()
         # Whether the last write may be stored although it failed.
-        self.unsure = False
+        self._unsure = False
 
     @property
     def tool_count(self) -> int:
@@ -208,10 +208,10 @@ class Recorder:
             try:
                 result = await self._store.write(work)
             except BaseException as error:
-                self.unsure = self.unsure or (isinstance(error, Unavailable) and error.code == "commit_unknown")
+                self._unsure = self._unsure or (isinstance(error, Unavailable) and error.code == "commit_unknown")
                 self._take_back(writes, state)
                 raise
-            self.unsure = False
+            self._unsure = False
             self._received = max(self._received, number)
             if ends and self._held is not None:
                 self._received, self._held, self._sealed = max(received, self._held), None, False
@@ -252,7 +252,7 @@ class Recorder:
     ) -> None:
         moment = await records.message_time(change, self._session_id) if writes else change.now
         stored: set[str] = set()
-        if self.unsure:
+        if self._unsure:
             ids = [write.id for write in writes if write.is_new]
             stored = {row[0] for row in await change.tx.all(MESSAGES.among, tuple[str], ids=ids)} if ids else set()
         # Earlier messages change before later ones appear: a call has ended when the next one begins.

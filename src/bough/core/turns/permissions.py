@@ -78,13 +78,15 @@ class Permissions:
                 await agent.allow(question, option)
                 return
 
+        tries = 0
+
         async def work(change: Change) -> StoredRequest | None:
             # Rules, choices, mode and turn may have changed since.
             current = await _judge(change.tx, agent, tool_question)
             if current is None:
                 return None
             session, task, verdict = current.session, current.task, current.verdict
-            if agent.recorder.unsure:
+            if tries > 1:
                 # The approval may be stored, though the reply to its commit was lost.
                 of_attempt = await change.tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
                 for known in of_attempt:
@@ -93,7 +95,12 @@ class Permissions:
             approval = await TOOL_USE.ask(change, session, task, tool_question, verdict, self._settings)
             return StoredRequest(approval, verdict)
 
-        settled = await patiently(lambda: agent.recorder.settle(question.number, work), "a question of an agent")
+        def settle() -> Awaitable[StoredRequest | None]:
+            nonlocal tries
+            tries += 1
+            return agent.recorder.settle(question.number, work)
+
+        settled = await patiently(settle, "a question of an agent")
         if settled is None:
             # The turn has just ended.
             await agent.decline(question)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bough.core.approvals.ask import Question, ToolUseQuestion
+from bough.core.approvals.ask import Question, ToolUseQuestion, of_attempt
 from bough.core.approvals.kinds import TOOL_USE
 from bough.core.approvals.options import once, why_not_once
 from bough.core.policy import for_session, tool_use
@@ -88,8 +88,7 @@ class Permissions:
             session, task, verdict = current.session, current.task, current.verdict
             if tries > 1:
                 # The approval may be stored, though the reply to its commit was lost.
-                of_attempt = await change.tx.all(APPROVALS.of_attempt, Approval, task_id=task.id, attempt=task.attempt)
-                for known in of_attempt:
+                for known in await of_attempt(change.tx, task.id, task.attempt):
                     if bytes(known.request_id) == bytes(raw(question.request.id)):
                         return StoredRequest(known, verdict)
             approval = await TOOL_USE.ask(change, session, task, tool_question, verdict, self._settings)

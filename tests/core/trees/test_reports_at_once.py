@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bough.errors import Busy
+from bough.errors import Unavailable
 from bough.storage.backend import Backend, Tx
 from tests.support.client import PATIENCE, Client
 from tests.support.crashing_server import WatchingTx
@@ -40,7 +40,7 @@ def failing_commits(db: Backend, query: str, times: int) -> Generator[asyncio.Ev
                 if not remaining:
                     # SQLite runs transactions in a separate thread.
                     loop.call_soon_threadsafe(over.set)
-                raise Busy("database_busy", "The database is busy; try again.")
+                raise Unavailable("database_busy", "The database is busy; try again.")
             return result
 
         return await original(spoilt_work)
@@ -79,7 +79,7 @@ async def test_a_queue_that_cannot_be_cancelled_is_not_reported(tmp_path: Path) 
         await trees.client.wait_task(task, "running")
         queued = [await trees.client.prompt(child, f"[[say {n}]]") for n in range(3)]
         with failing_commits(trees.server.services.store.db, "add_callback", 1):
-            await trees.client.call("DELETE", f"/api/sessions/{child}", expect=429)
+            await trees.client.call("DELETE", f"/api/sessions/{child}", expect=503)
         assert (await trees.callbacks(parent), (await trees.get(child))["status"]) == ([], "active")
         assert [item["status"] for item in await trees.tasks(child)] == ["running", *["queued"] * 3]
         await trees.client.call("DELETE", f"/api/sessions/{child}")

@@ -51,9 +51,12 @@ def error(code: str, text: str, **details: Any) -> msgspec.Raw:
     return raw({"type": "error", "code": code, "text": text, **details})
 
 
-def notice(text: str, undo_checkpoint_id: str | None = None) -> msgspec.Raw:
-    """Builds a notice; `undo_checkpoint_id` is the checkpoint that undoes what it tells about."""
+def notice(text: str, undo_checkpoint_id: str | None = None, stop_reason: str | None = None) -> msgspec.Raw:
+    """Builds a notice; `undo_checkpoint_id` is the checkpoint that undoes what it tells about, `stop_reason` the reason
+    of a turn that ended early."""
     content = {"type": "notice", "text": text}
+    if stop_reason is not None:
+        content["stopReason"] = stop_reason
     if undo_checkpoint_id is not None:
         content["undoCheckpointId"] = undo_checkpoint_id
     return raw(content)

@@ -27,7 +27,7 @@ MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
     "dispatching": frozenset({"running", "interrupted", "failed", "stopping", "cancelled"}),
     "running": frozenset({"waiting_permission", "completed", "failed", "cancelled", "stopping", "interrupted"}),
     "waiting_permission": frozenset({"running", "completed", "failed", "cancelled", "stopping", "interrupted"}),
-    "stopping": frozenset({"cancelled", "completed", "failed"}),
+    "stopping": frozenset({"cancelled"}),
     "interrupted": frozenset({"dispatching", "failed", "cancelled"}),
     "completed": frozenset(),
     "failed": frozenset(),
@@ -36,6 +36,19 @@ MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
 
 TERMINAL: frozenset[TaskStatus] = frozenset(status for status, moves in MOVES.items() if not moves)
 IN_FLIGHT: tuple[TaskStatus, ...] = ("dispatching", "running", "waiting_permission", "stopping")
+
+EARLY_ENDS: dict[str, str] = {
+    "max_tokens": (
+        "The agent stopped early: the model's answer reached its limit of tokens. The work may be unfinished. "
+        "Send another prompt to go on."
+    ),
+    "max_turn_requests": (
+        "The agent stopped early: the turn reached its limit of requests to the model. The work may be unfinished. "
+        "Send another prompt to go on."
+    ),
+    "refusal": "The model refused to answer, so the agent stopped early. It may forget this prompt; send another one.",
+}
+"""Stop reasons of turns that the agent ended before its work was done, each with the sentence for people."""
 
 
 class Task(msgspec.Struct, rename="camel"):

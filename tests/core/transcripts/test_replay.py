@@ -75,6 +75,16 @@ def test_then_the_oldest_entries() -> None:
     assert past.left_out == "2 of the oldest entries are left out"
 
 
+def test_a_huge_answer_does_not_displace_the_rest() -> None:
+    """B1: Quotes the beginning and the end of a huge message, and everything around it."""
+    huge = "begin " + "x" * 2_000_000 + " end"
+    past = transcript([text(1, "first"), text(2, huge, "agent"), text(3, "last")])
+    assert len(past.text) < 200_000
+    assert all(words in past.text for words in ("first", "begin ", " end", "last"))
+    assert "[1960010 characters are left out here]" in past.text
+    assert past.left_out == "1 long entries are shortened"
+
+
 def test_outputs_and_entries_are_counted_apart() -> None:
     """B1: Messages stay while there is output to drop, and entries that were not even read are counted too."""
     history = HistoryText(300)

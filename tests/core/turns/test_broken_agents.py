@@ -1,4 +1,4 @@
-"""Tests agents whose own process lives on although something inside them has died."""
+"""Tests which agent processes are kept: not one with something dead inside, but one that could not be replaced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bough.core.turns import agent_settings
-from tests.core.helpers import add_agent, messages, open_session
+from tests.core.helpers import add_agent, ending_keepers, messages, open_session
 from tests.support.server import serving
 
 DIED = "The inner process exited unexpectedly. Please start a new session."
@@ -58,3 +58,19 @@ async def test_a_process_that_no_longer_answers_is_not_kept(
         assert (later["status"], later["attempt"]) == ("completed", 1)
     first, second = record.read_text().split()
     assert first != second
+
+
+async def test_an_idle_agent_that_cannot_be_resumed_outlives_the_server(tmp_path: Path) -> None:
+    """L2: An orderly stop leaves an idle agent running if no other process could open its conversation; the next server
+    continues with it."""
+    record = add_dead_inside(tmp_path, DIED)
+    record.touch()
+    async with ending_keepers(tmp_path / "data"):
+        async with serving(tmp_path, stop_agents=False) as server:
+            session = await open_session(server, agent="hollow")
+            await server.client.wait_task(await server.client.prompt(session, "one"))
+        async with serving(tmp_path, stop_agents=False) as server:
+            done = await server.client.wait_task(await server.client.prompt(session, "two"))
+            assert (done["status"], done["attempt"]) == ("completed", 1)
+    first, second = record.read_text().split()
+    assert first == second

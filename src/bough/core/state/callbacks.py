@@ -19,7 +19,7 @@ from bough.errors import Conflict, Invalid
 from bough.model.ids import new_id
 from bough.model.message import Message, raw
 from bough.model.session import CallbackConfig, Session
-from bough.model.task import Task
+from bough.model.task import EARLY_ENDS, Task
 from bough.model.tree import Callback, CallbackState
 from bough.storage.backend import Tx
 
@@ -108,6 +108,8 @@ async def deliver(
         "agent": child.agent,
         "status": task.status,
     }
+    if task.stop_reason in EARLY_ENDS:
+        content["stopReason"] = task.stop_reason
     if last_message:
         content["lastMessage"] = last_message
     shown = raw(content)
@@ -173,6 +175,8 @@ async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig, last
         f"Tool uses: {task.tool_use_count}",
         f"Its own children still at work: {open_children}",
     ]
+    if task.stop_reason in EARLY_ENDS:
+        lines.append(f"Not finished: {EARLY_ENDS[task.stop_reason]}")
     if task.error is not None:
         lines.append(f"Error: {msgspec.json.decode(task.error).get('message', '')}")
     if config.include_original_prompt:

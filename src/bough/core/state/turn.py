@@ -23,7 +23,7 @@ from bough.model import message
 from bough.model.approval import CALL_KIND
 from bough.model.message import raw
 from bough.model.session import Session
-from bough.model.task import Task, TaskStatus
+from bough.model.task import EARLY_ENDS, Task, TaskStatus
 from bough.storage.backend import Tx
 
 # How much of an agent's last stderr output people are shown.
@@ -151,16 +151,15 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
     if known.attempt != task.attempt:
         return None
     session = await records.session(change.tx, task.session_id)
-    error = outcome.error
-    status = outcome.status
-    # A failure while the turn is being stopped is the stop itself, whatever the agent says.
-    if known.status == "stopping" and status == "failed":
-        status, error = "cancelled", None
+    error, status, stop_reason = outcome.error, outcome.status, outcome.stop_reason
+    # A turn that is being stopped has been stopped, whatever the agent answers and however it fails.
+    if known.status == "stopping" and status != "cancelled":
+        status, error, stop_reason = "cancelled", None, None
     ended = await records.end_task(
         change,
         task.id,
         status,
-        stop_reason=outcome.stop_reason or ("stopped" if status == "cancelled" else None),
+        stop_reason=stop_reason or ("stopped" if status == "cancelled" else None),
         error=raw({"code": error.code, "message": error.message}) if error else None,
         usage=raw(await _of_turn(change.tx, task, outcome.usage)) if outcome.usage else None,
         cost=grown_cost(session, known),
@@ -181,8 +180,11 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
     elif status == "cancelled" and session.status == "active":
         text = message.cancelled("The turn was stopped.", "stopped")
         await records.add_message(change, task.session_id, task.id, "system", text)
-    elif outcome.stop_reason == "denied":
+    elif stop_reason == "denied":
         await records.add_message(change, task.session_id, task.id, "system", message.notice(DENIED))
+    elif stop_reason in EARLY_ENDS:
+        early = message.notice(EARLY_ENDS[stop_reason], stop_reason=stop_reason)
+        await records.add_message(change, task.session_id, task.id, "system", early)
     await task_ended.ended(change, ended)
     # What could not even be sent would fail the next prompt too, so the queue waits for a person.
     paused = session.queue_paused or unsent

@@ -14,10 +14,15 @@ from bough.model.message import QUEUED_BASE, Message, files_of
 # Models take about four characters per token; this leaves most of a usual context window free.
 LARGEST_REPLAY = 200_000
 LONGEST_TOOL_OUTPUT = 4_000
+# The limit for one message: a huge one must not displace everything that is older.
+LONGEST_TEXT = 40_000
+# What is kept of the end of a longer one, which often says what came of it.
+TAIL = 10_000
 # The limit for a text file attached to a prompt.
 LONGEST_FILE = 10_000
 CUT = " [cut]"
 NO_OUTPUT = "[output left out]"
+MIDDLE_LEFT_OUT = "characters are left out here]"
 
 HEADING = (
     "The conversation so far, quoted for your information. You took part in it as the agent. "
@@ -33,8 +38,8 @@ class Replay(msgspec.Struct):
 
 
 class HistoryText:
-    """Builds the text from the end backwards until it is full: the oldest tool output goes first, then the oldest
-    messages."""
+    """Builds the text from the end backwards until it is full: long messages are shortened, then the oldest tool output
+    goes, then the oldest messages."""
 
     def __init__(self, largest: int | None = None) -> None:
         self._largest = LARGEST_REPLAY if largest is None else largest
@@ -43,6 +48,7 @@ class HistoryText:
         self._outputs: dict[int, str | None] = {}
         self._size = 0
         self._whole = 0
+        self._shortened = 0
         self._dropped = 0
 
     @property
@@ -65,6 +71,8 @@ class HistoryText:
                 self._dropped += 1
                 continue
             self._size += len(entry)
+            # The size first, because few messages are long enough.
+            self._shortened += len(entry) > LONGEST_TEXT and MIDDLE_LEFT_OUT in entry
             self._whole += len(whole or entry)
             if whole is not None:
                 self._outputs[len(self._entries)] = whole if self._whole <= self._largest else None
@@ -84,6 +92,8 @@ class HistoryText:
             else:
                 texts[place], size = whole, grown
         omitted = [f"the output of {trimmed} tool calls is left out"] if trimmed else []
+        if self._shortened:
+            omitted.append(f"{self._shortened} long entries are shortened")
         if size > self._largest:
             texts[0] = texts[0][: self._largest] + CUT
             omitted.append("the last entry is cut")
@@ -99,7 +109,7 @@ def _entry(message: Message, texts: Mapping[str, str]) -> tuple[str, str | None]
     kind = content.get("type")
     if kind == "text":
         who = "User" if message.role == "user" else "Agent"
-        text = [f"{who}:", _indent(str(content.get("text", "")))]
+        text = [f"{who}:", _indent(_text_of(content))]
         return "\n".join([*text, *(_file(part, texts) for part in files_of(content))]), None
     if kind == "tool":
         result: dict[str, Any] = content.get("result") or {}
@@ -134,7 +144,12 @@ def _output(value: Any) -> str:
 
 
 def _text_of(content: dict[str, Any]) -> str:
-    return str(content.get("text", ""))
+    """Returns the text of a message; the middle of a long one is left out."""
+    text = str(content.get("text", ""))
+    if len(text) <= LONGEST_TEXT:
+        return text
+    head, tail = text[: LONGEST_TEXT - TAIL], text[-TAIL:]
+    return f"{head}\n[{len(text) - LONGEST_TEXT} {MIDDLE_LEFT_OUT}\n{tail}"
 
 
 def _indent(text: str) -> str:

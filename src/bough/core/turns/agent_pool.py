@@ -230,14 +230,18 @@ class AgentPool:
             agent.detach()
 
     async def close(self) -> None:
-        """Leaves busy agents running in their keepers, and suspends the others."""
-        ends = [
-            agent.leave() if agent.busy and not agent.ending and not self._settings.stop_agents else self.suspend(agent)
-            for agent in self
-        ]
+        """Leaves agents running in their keepers if they are busy, or if nobody could open their conversation again.
+        Suspends the others."""
+        ends = [agent.leave() if self._must_stay(agent) else self.suspend(agent) for agent in self]
         for error in await asyncio.gather(*ends, return_exceptions=True):
             if isinstance(error, BaseException):
                 log.warning("agent_not_left_in_order", error=repr(error))
+
+    def _must_stay(self, agent: Agent) -> bool:
+        """Tells whether an agent outlives an orderly end of this server. The next server attaches to it."""
+        if agent.ending or self._settings.stop_agents:
+            return False
+        return agent.busy or not (agent.entry.resume or agent.down)
 
 
 def _options(stored: msgspec.Raw) -> dict[str, Value]:

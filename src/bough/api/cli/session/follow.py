@@ -18,7 +18,7 @@ from bough.api.cli.framework.stream import Stream, StreamItem
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
-from bough.model.task import TERMINAL
+from bough.model.task import EARLY_ENDS, TERMINAL
 
 # After a gap in the stream, this many messages are read again; a turn rarely has more.
 CATCH_UP = 500
@@ -195,13 +195,15 @@ class Follower:
         task: Json = event["data"]
         if task["status"] not in TERMINAL or self._followed.task_id is None or task["id"] != self._followed.task_id:
             return None
+        # An early end is no success, although the agent calls the turn complete.
+        code = DONE if task["status"] == "completed" and task["stopReason"] not in EARLY_ENDS else FAILED
         if self._ctx.json:
-            return DONE if task["status"] == "completed" else FAILED
+            return code
         self.leave()
         if task["status"] == "completed":
             if task["stopReason"] not in (None, "end_turn"):
                 output.note(f"The turn ended early ({task['stopReason']}).")
-            return DONE
+            return code
         why = clean(str(part(task, "error").get("message") or ""))
         output.note(
             f"The turn {'failed' if task['status'] == 'failed' else 'was cancelled'}{f': {why}' if why else '.'}"

@@ -169,4 +169,4 @@ class TranscriptPrinter:
         kind = str(content.get("type"))
         text = str(content.get("text") or f"({content.get('kind') or kind})")
         if self._changed(message_id, "note", text):
-            self.line(clean(text), NOTE_STYLES.get(kind, "dim"))
+            self.line(clean(text), "yellow" if "stopReason" in content else NOTE_STYLES.get(kind, "dim"))

@@ -127,10 +127,12 @@ async def test_a_report_that_is_removed_from_the_queue_is_held(rows: StoredRows)
         ({"inputTokens": 3}, 3),
         ({"totalTokens": None, "outputTokens": 4}, 4),
         ({"totalTokens": "many"}, 0),
+        ({"totalTokens": 7, "counts": "turn"}, 7),
+        ({"totalTokens": 7, "counts": "call"}, 0),
     ],
 )
 def test_tokens_of_a_turn(usage: dict[str, Any], tokens: int) -> None:
-    """B5: Counts the total that an agent reports, or else what went in and came out."""
+    """B5: Counts the total that an agent reports, or else what went in and came out, but never the last call alone."""
     assert task_ended._tokens(usage) == tokens  # pyright: ignore[reportPrivateUsage]
 
 

@@ -122,6 +122,8 @@ class Quirks(_Table):
     takes_reports: bool = True
     # The scope of the tokens in the answer to a prompt.
     usage: UsageMeaning = "turn"
+    # Whether the cost of a copied conversation begins with that of its origin.
+    forks_keep_cost: bool = False
     # Regular expressions for the final text of a turn that seems to end well but has failed.
     failures: list[str] = []
     # The same for `_meta` of its updates, as `path.to.field=value`.

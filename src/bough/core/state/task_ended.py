@@ -33,6 +33,9 @@ async def ended(change: Change, task: Task) -> None:
 
 
 def _tokens(usage: dict[str, Any]) -> int:
+    """Returns the tokens of a turn; 0 if the agent reports only those of its last call to the model."""
+    if usage.get("counts") == "call":
+        return 0
     total = usage.get("totalTokens")
     if isinstance(total, int):
         return total

@@ -78,7 +78,7 @@ def show(ctx: CommandContext, task: TaskId) -> None:
                 ("stop reason", row["stopReason"] or ""),
                 ("error", clean(str(part(row, "error").get("message", "")))),
                 ("tool calls", str(row["toolUseCount"] or "")),
-                ("tokens", str(usage.get("totalTokens") or "")),
+                ("last call" if usage.get("counts") == "call" else "tokens", _tokens(usage)),
                 ("cost", f"{cost['amount']:g} {cost.get('currency', '')}".strip() if cost.get("amount") else ""),
                 ("created", moment(row["createdAt"])),
                 ("started", moment(row["startedAt"])),
@@ -148,3 +148,8 @@ def cancel(ctx: CommandContext, task: TaskId) -> None:
     """Remove a prompt from the queue, or stop its turn."""
     answer = ctx.client.delete(path("tasks", task))
     ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} is {row['status']}."))
+
+
+def _tokens(usage: dict[str, Any]) -> str:
+    total = usage.get("totalTokens")
+    return "" if not total else f"{total} tokens" if usage.get("counts") == "call" else str(total)

@@ -29,10 +29,11 @@ function Elapsed({ task }: { task: Task }) {
 }
 
 function factsOf(task: Task): ReactNode[] {
-  const total = (task.usage as { totalTokens?: number | null } | null)?.totalTokens;
+  const usage = task.usage as { totalTokens?: number | null; counts?: string } | null;
+  const total = usage?.totalTokens;
   return [
     task.toolUseCount > 0 && <span key="tools">{plural(task.toolUseCount, "tool call")}</span>,
-    total ? <span key="tokens">{tokens(total)} tokens</span> : null,
+    total ? <span key="tokens">{tokens(total)} tokens{usage?.counts === "call" ? " in the last call" : ""}</span> : null,
     task.cost?.amount ? <span key="cost">{money(task.cost.amount, task.cost.currency)}</span> : null,
     task.attempt > 1 && (
       <Badge

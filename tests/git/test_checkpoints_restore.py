@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import threading
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import example, given, settings
 from bough.errors import Conflict, Invalid
 from bough.git.checkpoint_refs import drop, held, keep, ref_name, sweep
 from bough.git.restore import Plan, apply, checked_path, plan
-from bough.git.snapshot import take
+from bough.git.snapshot import scratch_index, take, working_copy
 from bough.git.threads import in_thread
 from tests.git.checkpoint_files import Entry, Step, change, files, histories, remembered
 from tests.support.repos import git, make_repo
@@ -362,10 +363,18 @@ def test_refs_protect_checkpoints_from_garbage_collection(repo: Path) -> None:
 
 
 def test_abandoned_indexes_are_removed(repo: Path) -> None:
-    """W4: Removes an index that a killed process left behind after a day, and keeps one that is in use."""
-    old, new = (repo / ".git" / f"bough-index-{name}" for name in ("1-old", "2-new"))
-    for index in (old, new):
-        index.write_text("")
-    os.utime(old, (1, 1))
-    assert sweep(str(repo / ".git")) == 1
-    assert new.exists() and not old.exists()
+    """W4: Removes indexes that killed processes left behind, and keeps those in use, whatever their dates are."""
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    names = (f"{dead.pid}-left", f"{dead.pid}-left.lock", f"{os.getpid()}-of-an-earlier-server", "1-of-another")
+    for name in names:
+        (repo / ".git" / f"bough-index-{name}").write_text("")
+
+    async def work() -> None:
+        async with scratch_index(await working_copy(str(repo)), seeded=True) as env:
+            os.utime(env["GIT_INDEX_FILE"], (1, 1))
+            assert sweep(str(repo / ".git")) == 3
+            os.stat(env["GIT_INDEX_FILE"])
+
+    asyncio.run(work())
+    assert [path.name for path in (repo / ".git").glob("bough-index-*")] == ["bough-index-1-of-another"]

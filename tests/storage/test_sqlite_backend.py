@@ -254,3 +254,18 @@ async def test_the_log_is_checkpointed_when_idle(boxes: Backend, tmp_path: Path)
     await boxes.transaction(fill)
     assert not in_the_file()
     await eventually(in_the_file)
+
+
+async def test_partial_copies_are_removed(tmp_path: Path) -> None:
+    """R6: a server that starts removes the copies that a killed process left incomplete, and nothing else."""
+    parts = ("bough.db.v3-20260101T000000.part", "bough.db.v3-20260101T000000.part-wal")
+    others = ("bough.db.v2-20260101T000000.bak", "notes.part")
+    for name in (*parts, *others):
+        (tmp_path / name).write_text("")
+    backend = await open_backend(str(tmp_path / "bough.db"))
+    try:
+        async with backend.own("server"):
+            assert not any((tmp_path / name).exists() for name in parts)
+            assert all((tmp_path / name).exists() for name in others)
+    finally:
+        await backend.close()

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import QUIET, SCRATCH
+from bough.git.snapshot import IN_USE, QUIET, SCRATCH
 
 PREFIX = "refs/bough/checkpoints"
 # No reflog: these refs are created once and deleted once.
 _REFS = (*QUIET, "-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", "-z", "--stdin")
-# A temporary index this old was left by a killed process.
+# A temporary index this old was left by a killed process, though another process has its number now.
 STALE = 24 * 3600
 
 
@@ -51,11 +51,20 @@ async def held(path: str, sha: str) -> bool:
 
 
 def sweep(git_dir: str) -> int:
-    """Deletes what killed processes left in a working copy's private folder."""
+    """Deletes the temporary indexes that killed processes left in a working copy's private folder."""
     swept = 0
-    for count in Path(git_dir).glob(f"{SCRATCH}*"):
+    for path in Path(git_dir).glob(f"{SCRATCH}*"):
         with contextlib.suppress(OSError):
-            if os.stat(count).st_mtime < time.time() - STALE:
-                count.unlink()
+            if not _is_in_use(path):
+                path.unlink()
                 swept += 1
     return swept
+
+
+def _is_in_use(path: Path) -> bool:
+    process, _, _ = path.name.removeprefix(SCRATCH).partition("-")
+    if process == str(os.getpid()):
+        # Also a server that was killed may have had this number.
+        return str(path).removesuffix(".lock") in IN_USE
+    # By the time when the file was created: its other time is copied from the real index.
+    return Path("/proc", process).exists() and path.stat().st_ctime >= time.time() - STALE

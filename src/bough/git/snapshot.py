@@ -40,8 +40,9 @@ IDENTITY = {
 }
 MESSAGE = "Files as Bough found them.\n"
 UNFILTERED = "Unfiltered: "
-# Prefix of our temporary indexes.
+# Prefix of our temporary indexes, before the process that uses one, and those that this process uses.
 SCRATCH = "bough-index-"
+IN_USE: set[str] = set()
 # Up to this many unreadable files are left out; more means that something else is wrong.
 MOST_SKIPPED = 20
 # A file that changed this shortly before the scan may change again without a new timestamp.
@@ -104,6 +105,7 @@ async def scratch_index(where: WorkingCopy, *, seeded: bool) -> AsyncGenerator[d
     """Yields git's environment with a temporary index, empty or copied from the real one."""
     # Next to the real one, to be on the same disk; with a unique name, so that nobody waits for anybody.
     name = os.path.join(where.git_dir, f"{SCRATCH}{os.getpid()}-{secrets.token_hex(6)}")
+    IN_USE.add(name)
     try:
         if seeded:
             with contextlib.suppress(FileNotFoundError):
@@ -114,6 +116,7 @@ async def scratch_index(where: WorkingCopy, *, seeded: bool) -> AsyncGenerator[d
         for left in (name, f"{name}.lock"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(left)
+        IN_USE.discard(name)
 
 
 async def take(

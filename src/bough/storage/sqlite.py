@@ -12,8 +12,9 @@ import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -131,6 +132,8 @@ class SqliteBackend:
                 ) from error
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+            if name == "server":
+                self._remove_partial_copies()
             yield
         finally:
             os.close(lock)
@@ -167,6 +170,13 @@ class SqliteBackend:
             return _snapshot(connection, work)
         finally:
             self._idle_readers.put(connection)
+
+    def _remove_partial_copies(self) -> None:
+        """Removes the copies that a killed process left incomplete. Only the holder of the server's lock makes
+        copies."""
+        for part in self.path.parent.glob(f"{escape(self.path.name)}.*.part*"):
+            with suppress(OSError):
+                part.unlink()
 
     def _copy(self, label: str) -> Path:
         stem = f"{self.path.name}.{label}-{datetime.now(UTC):%Y%m%dT%H%M%S}"

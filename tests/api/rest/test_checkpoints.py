@@ -15,6 +15,7 @@ from bough.core.checkpoints import take
 from bough.core.store.transactions import Change
 from bough.storage.queries import Query
 from tests.api.error_responses import NOBODY, Json, refused
+from tests.support.eventually import eventually
 from tests.support.repos import git
 from tests.support.server import Running, serving
 
@@ -468,14 +469,24 @@ async def test_old_ones_are_forgotten(either: Running) -> None:
     assert (await client.get(f"/api/checkpoints?taskId={kept['id']}&limit=1"))["total"] == 2
     assert await either.services.pruning.prune() == 0
     await client.call("DELETE", f"/api/sessions/{gone}?purge=true")
-    left = path / ".git" / "bough-index-1-old"
+    left = path / ".git" / f"bough-index-{os.getpid()}-left"
     left.write_text("")
-    os.utime(left, (1, 1))
     assert await either.services.pruning.prune() == 2 and not left.exists()
     assert {ref.split("/")[3] for ref in own_refs(path)} == {stays}
     assert (await client.post("/api/checkpoints/prune", {"days": 0})) == {"pruned": 2}
     assert own_refs(path) == {} and (await client.get("/api/checkpoints"))["checkpoints"] == []
     refused(await client.http.get(f"/api/tasks/{kept['id']}/diff"), 409, "no_checkpoint")
+
+
+async def test_leftovers_of_a_killed_server_are_swept(tmp_path: Path) -> None:
+    """W4: a server that starts removes the temporary indexes that a killed one left."""
+    async with serving(tmp_path) as server:
+        path = server.repo()
+        await ask(server, await opened(server, path), "[[write a.txt one]]")
+    left = path / ".git" / f"bough-index-{os.getpid()}-left"
+    left.write_text("")
+    async with serving(tmp_path):
+        await eventually(lambda: not left.exists(), "the temporary index is gone")
 
 
 async def test_a_ref_stays_while_another_needs_it(either: Running) -> None:

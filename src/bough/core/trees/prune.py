@@ -55,13 +55,25 @@ class Pruning:
         self._since = now()
 
     async def run(self) -> None:
-        """Prunes until cancelled; a failure is logged, and the next run tries again."""
+        """Sweeps what killed servers left, then prunes until cancelled; a failure is logged, and the next run tries
+        again."""
+        try:
+            await self.sweep()
+        except Exception:
+            log.exception("sweeping_failed")
         while True:
             try:
                 await self.prune()
             except Exception:
                 log.exception("pruning_failed")
             await asyncio.sleep(PAUSE)
+
+    async def sweep(self) -> None:
+        """Deletes the temporary indexes that killed servers left in the folders of checkpoints."""
+        folders = await self._store.read(lambda tx: tx.all(CHECKPOINTS.folders, tuple[str]), long=True)
+        swept = sum([await _sweep(cwd) for (cwd,) in folders])
+        if swept:
+            log.info("temporary_indexes_swept", count=swept)
 
     async def prune_once(self, caller: Caller, days: float | None) -> Pruned:
         """Prunes once; an equal idempotency key returns the same answer."""
@@ -118,9 +130,7 @@ class Pruning:
                 log.warning("checkpoints_not_pruned", repo=path, error=error.message)
                 return False
         for cwd in {checkpoint.cwd for checkpoint in checkpoints}:
-            # A removed worktree needs no sweep.
-            with contextlib.suppress(BoughError):
-                await asyncio.to_thread(sweep, (await working_copy(cwd)).git_dir)
+            await _sweep(cwd)
         ids = [checkpoint.id for checkpoint in checkpoints]
 
         async def work(change: Change) -> None:
@@ -145,3 +155,10 @@ class Pruning:
         started_since = max(before(RACE_WITHIN), self._since)
         starts = await tx.all(CHECKPOINTS.of_races, Outdated)
         return [start for start in starts if not await is_checkpoint_needed(tx, start, deadline, started_since)]
+
+
+async def _sweep(cwd: str) -> int:
+    """Sweeps one folder; a removed worktree needs no sweep."""
+    with contextlib.suppress(BoughError, OSError):
+        return await asyncio.to_thread(sweep, (await working_copy(cwd)).git_dir)
+    return 0

@@ -87,3 +87,7 @@ SELECT DISTINCT ref FROM checkpoints WHERE ref IN :refs AND id NOT IN :ids
 -- name: drop
 -- Deletes checkpoints.
 DELETE FROM checkpoints WHERE id IN :ids
+
+-- name: folders
+-- Lists the folders that checkpoints were taken of.
+SELECT DISTINCT cwd FROM checkpoints ORDER BY cwd

@@ -174,7 +174,7 @@ def test_an_agent_that_does_not_accept_a_mode(folder: Path, tmp_path: Path) -> N
     written(tmp_path, "stubborn", STUBBORN, 'mode-option = "mode"\n[modes]\nplan = "plan"')
     said = tried(folder, "stubborn", "--mode", "plan")
     assert said.code == 1 and "plan → plan: not set" in said.out
-    assert "told to work in its mode 'plan' and stays in 'free'" in said.err
+    assert "told to work in its mode 'plan' but stays in 'free'" in said.err
 
 
 def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

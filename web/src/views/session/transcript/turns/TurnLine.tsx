@@ -33,7 +33,11 @@ function factsOf(task: Task): ReactNode[] {
   const total = usage?.totalTokens;
   return [
     task.toolUseCount > 0 && <span key="tools">{plural(task.toolUseCount, "tool call")}</span>,
-    total ? <span key="tokens">{tokens(total)} tokens{usage?.counts === "call" ? " in the last call" : ""}</span> : null,
+    total ? (
+      <span key="tokens">
+        {tokens(total)} tokens{usage?.counts === "call" ? " in the last call" : ""}
+      </span>
+    ) : null,
     task.cost?.amount ? <span key="cost">{money(task.cost.amount, task.cost.currency)}</span> : null,
     task.attempt > 1 && (
       <Badge

@@ -45,7 +45,8 @@ class Busy(BoughError):
 
 
 class Unavailable(Busy):
-    """The database cannot be read or written right now; the same request can succeed later."""
+    """The database cannot be read or written right now, or the server stops or has no room for another connection; the
+    same request can succeed later."""
 
 
 class AgentFailed(BoughError):

@@ -165,3 +165,22 @@ async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
     lines = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
     logged = {line["id"]: (line["code"], line["path"]) for line in lines if line["event"] == "request_refused"}
     assert logged == ids
+
+
+async def test_a_request_that_is_cut_off_by_a_stop(process: ServerProcess) -> None:
+    """A4: a request that is not done when the server stops is answered in the usual form, with 503."""
+    host, port = process.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"POST /api/repos HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {process.token}\r\n"
+    writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    await writer.drain()
+    async with process.client() as client:
+        await client.get("/api/health")
+    stopping = asyncio.create_task(process.stop())
+    answer = await reader.read()
+    writer.close()
+    assert await stopping == 0
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 503 ") and "application/json" in head
+    error = json.loads(body)["error"]
+    assert error["code"] == "shutting_down" and error["message"] and error["id"]

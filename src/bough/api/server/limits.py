@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer
 from bough.descriptors import RESERVED, nearly_out
-from bough.errors import Busy
+from bough.errors import Unavailable
 from bough.model.ids import new_id
 
 # Browsers also send the cookies of other servers on this host; no legitimate request comes near this size.
@@ -94,7 +94,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse_surplus(self) -> None:
         self._surplus = False
-        error = Busy("too_many_connections", "The server has too many open connections. Close some and try again.")
+        error = Unavailable(
+            "too_many_connections", "The server has too many open connections. Close some and try again."
+        )
         self._refuse(503, answer(error))
 
     def _refuse(self, status: int, reason: str | ErrorAnswer) -> None:

@@ -17,7 +17,7 @@ from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.http.auth import Gate
 from bough.api.page.routes import is_page_request
 from bough.api.server.limits import LARGEST_HEAD
-from bough.errors import BoughError, Unauthenticated
+from bough.errors import BoughError, Unauthenticated, Unavailable
 from bough.model.ids import new_id
 
 log = structlog.get_logger("bough.security")
@@ -53,7 +53,14 @@ class GateMiddleware:
                 message = f"The request line and headers exceed {LARGEST_HEAD} bytes."
                 await _send(ErrorAnswer(ErrorBody(HTTP_CODES[431], message, new_id())), 431, scope, sending)
                 return
-            await self._enter(scope, body, sending)
+            try:
+                await self._enter(scope, body, sending)
+            except asyncio.CancelledError:
+                # Uvicorn cancels requests only when the server stops, and would answer this one with a bare 500.
+                if body.answered:
+                    raise
+                error = Unavailable("shutting_down", "The server stopped before this request was done. Try again.")
+                await _send(answer(error), meaning(error).status, scope, sending)
         elif scope["type"] == "websocket":
             await self._enter(scope, receive, send)
         else:

@@ -49,3 +49,12 @@ export function firstLine(text: string, most = 120): string {
   const cut = line.slice(0, most);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), most - 20)).trimEnd()}…`;
 }
+
+/** Returns the time of day. */
+export function clockTime(time: number): string {
+  return new Date(time).toLocaleTimeString(undefined, {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  });
+}

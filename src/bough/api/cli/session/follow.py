@@ -18,6 +18,7 @@ from bough.api.cli.framework.stream import Stream, StreamItem
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
+from bough.api.cli.session.silence import SilenceWatch
 from bough.model.task import EARLY_ENDS, TERMINAL
 
 # After a gap in the stream, this many messages are read again; a turn rarely has more.
@@ -74,6 +75,7 @@ class Follower:
         # Messages of other turns; deltas do not name their turn.
         self._other_turns: set[str] = set()
         self.talk = TranscriptPrinter(output.console(), prompts=followed.task_id is None)
+        self._silence = SilenceWatch()
         self._order = EventOrder(self._show_message_event, self.talk.knows)
 
     def leave(self) -> None:
@@ -100,10 +102,13 @@ class Follower:
             self._catch_up()
         while True:
             self._ask()
-            left = self._order.left()
-            item = self._stream.next(sys.stdin if self._asked else None, left)
+            left, patience = self._order.left(), self._silence.left()
+            shortest = min((wait for wait in (left, patience) if wait is not None), default=None)
+            item = self._stream.next(sys.stdin if self._asked else None, shortest)
             if left == 0:
                 self._order.let_go()
+            if item is not None and item.kind == "quiet" and (silence := self._silence.notice()) is not None:
+                self.talk.line(silence, "yellow")
             if item is None:
                 # Not through Python's buffer, which would hide a second line from the next wait.
                 self._answered(os.read(sys.stdin.fileno(), 4096).decode("utf-8", "replace"))
@@ -112,6 +117,7 @@ class Follower:
 
     def _news(self, item: StreamItem) -> int | None:
         if item.kind == "event":
+            self._silence.take(item.event)
             if not self._asked or not item.event["type"].startswith("message."):
                 return self._take(item.event)
             self._later.append(item.event)
@@ -176,6 +182,8 @@ class Follower:
         client, session_id = self._ctx.client, self._followed.session_id
         tasks: list[Json] = client.get(path("sessions", session_id, "tasks"), limit=CATCH_UP).value["tasks"]
         running = {task["id"] for task in tasks if task["status"] not in (*TERMINAL, "queued")}
+        for task in tasks:
+            self._silence.take({"type": "task.patched", "data": task})
         shown_tasks = {self._followed.task_id} if self._followed.task_id else running
         for message in client.get(path("sessions", session_id, "messages"), limit=CATCH_UP).value:
             if message["taskId"] in shown_tasks or self.talk.knows(message["id"]):
@@ -202,7 +210,8 @@ class Follower:
         self.leave()
         if task["status"] == "completed":
             if task["stopReason"] not in (None, "end_turn"):
-                output.note(f"The turn ended early ({task['stopReason']}).")
+                # The notice of the transcript comes after the end that this returns at.
+                output.note(EARLY_ENDS.get(task["stopReason"]) or f"The turn ended early ({task['stopReason']}).")
             return code
         why = clean(str(part(task, "error").get("message") or ""))
         output.note(

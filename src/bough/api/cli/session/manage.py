@@ -182,6 +182,7 @@ def show(
 
 def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
     from bough.api.cli.session.print_transcript import TranscriptPrinter
+    from bough.api.cli.session.silence import silence
 
     settings = [session["permissionMode"], session["model"], session["effort"]]
     output.facts(
@@ -227,6 +228,8 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
     for message in shown:
         printer.message(message)
     printer.end()
+    if session["activity"] == "running" and (sentence := silence(messages)) is not None:
+        output.line(sentence, "yellow")
 
 
 def _origin(session: Json) -> str:

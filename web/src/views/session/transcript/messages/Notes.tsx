@@ -15,7 +15,7 @@ import { restoreCheckpoint, runRequest } from "@/api/actions";
 import type { Message } from "@/api/types";
 import { routes } from "@/app/routes";
 import { firstLine, shortId } from "@/lib/format";
-import { TASK_STATUS_NAMES } from "@/lib/words";
+import { endedEarly, TASK_STATUS_NAMES } from "@/lib/words";
 import { Code } from "@/ui/code/Code";
 import { Button } from "@/ui/controls/Button";
 import { toast } from "@/ui/feedback/toast";
@@ -50,7 +50,11 @@ export function ChildReport({ message: { id, content } }: Props) {
           Report from <Link href={routes.session(child)}>{text(content.title) || "a child"}</Link>
         </span>
         {text(content.agent) && <AgentMark agent={text(content.agent)} />}
-        <StatusBadge status={text(content.status)} />
+        {endedEarly(content.stopReason) ? (
+          <Badge tone="waiting">Ended early</Badge>
+        ) : (
+          <StatusBadge status={text(content.status)} />
+        )}
       </div>
       {lastMessage && (
         <Fold
@@ -134,7 +138,11 @@ export function Notice({ message: { content } }: Props) {
   const words = text(content.text);
   const checkpoint = text(content.undoCheckpointId);
   return (
-    <div className={css.note} data-kind={content.type} role={content.type === "error" ? "alert" : undefined}>
+    <div
+      className={css.note}
+      data-kind={endedEarly(content.stopReason) ? "early" : content.type}
+      role={content.type === "error" ? "alert" : undefined}
+    >
       <span aria-hidden>{checkpoint ? <Undo2 /> : ICONS[content.type]}</span>
       <div className={css.words}>
         {withShortIds(words)}

@@ -1,14 +1,16 @@
 /** Ends a turn in the transcript: its status, duration and cost, and actions on its changes. */
 import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, Undo2 } from "lucide-react";
-import { memo, type ReactNode, useEffect, useReducer, useState } from "react";
+import { memo, type ReactNode, useCallback, useEffect, useReducer, useRef, useState } from "react";
 import type { Task } from "@/api/types";
-import { duration, money, plural, tokens } from "@/lib/format";
-import { hasEnded, TASK_STATUS_NAMES } from "@/lib/words";
+import { clockTime, duration, money, plural, tokens } from "@/lib/format";
+import { endedEarly, hasEnded, taskStatusName } from "@/lib/words";
+import { useEvents } from "@/live/hooks";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
 import { useTaskOf, useTranscriptContext } from "../TranscriptContext";
 import { ChangesDialog } from "./ChangesDialog";
 import { RestoreDialog } from "./RestoreDialog";
+import { silentSince } from "./silence";
 import css from "./TurnLine.module.css";
 
 const secondsOf = (task: Task, now: number) =>
@@ -16,16 +18,43 @@ const secondsOf = (task: Task, now: number) =>
     ? ((task.endedAt ? Date.parse(task.endedAt) : now) - Date.parse(task.startedAt)) / 1000
     : null;
 
-function Elapsed({ task }: { task: Task }) {
+/** Draws a component again every second. */
+function useSeconds(active: boolean): void {
   const [, tick] = useReducer((count: number) => count + 1, 0);
-  const over = hasEnded(task.status);
   useEffect(() => {
-    if (over) return;
+    if (!active) return;
     const timer = setInterval(tick, 1000);
     return () => clearInterval(timer);
-  }, [over]);
+  }, [active]);
+}
+
+function Elapsed({ task }: { task: Task }) {
+  const over = hasEnded(task.status);
+  useSeconds(!over);
   const seconds = secondsOf(task, Date.now());
   return seconds === null ? null : <span>{duration(Math.max(0, over ? seconds : Math.floor(seconds)))}</span>;
+}
+
+/** Says that the agent of a running turn has sent nothing for a while, and since when. */
+function Silence({ task }: { task: Task }) {
+  const { transcript } = useTranscriptContext();
+  const heardAt = useRef(0);
+  const { sessionId } = task;
+  useEvents(
+    useCallback(
+      (event) => {
+        if (event.sessionId === sessionId && event.type.startsWith("message.")) heardAt.current = Date.now();
+      },
+      [sessionId],
+    ),
+  );
+  useSeconds(true);
+  const since = silentSince(transcript, task, heardAt.current, Date.now());
+  return since === null ? null : (
+    <span className={css.silent} role="status">
+      Agent silent since {clockTime(since)}
+    </span>
+  );
 }
 
 function factsOf(task: Task): ReactNode[] {
@@ -61,7 +90,11 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
   const hasFiles = Boolean(task.gitBefore?.sha);
   const close = () => setDialog(null);
   return (
-    <div className={css.line} data-row={`task:${taskId}`} data-status={task.status}>
+    <div
+      className={css.line}
+      data-row={`task:${taskId}`}
+      data-status={task.status === "completed" && endedEarly(task.stopReason) ? "early" : task.status}
+    >
       <div className={css.facts}>
         <span className={css.status}>
           {task.status === "waiting_permission" ? (
@@ -69,9 +102,10 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
           ) : (
             !over && task.status !== "interrupted" && <LoaderCircle className={css.spin} aria-hidden />
           )}
-          {TASK_STATUS_NAMES[task.status]}
+          {taskStatusName(task)}
         </span>
         <Elapsed task={task} />
+        {task.status === "running" && <Silence task={task} />}
         {factsOf(task)}
       </div>
       {over && (

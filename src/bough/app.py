@@ -230,6 +230,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         yield services
     finally:
         # Agents are detached before their turns are cancelled, so that none is told to stop because the server does.
+        services.store.db.hurry()
         services.runner.agents.detach()
         await background.stop()
         await services.calls.close()

@@ -81,6 +81,10 @@ class Backend(Protocol):
         """Copies the database before an irreversible change and returns the path; None where the backend does not."""
         ...
 
+    def hurry(self) -> None:
+        """Makes everything give up as soon as the database does not answer, because the server stops."""
+        ...
+
     async def close(self) -> None:
         """Finishes what was started and releases everything."""
         ...

@@ -66,6 +66,7 @@ class PostgresBackend:
         self._listener = Listener(url, self._listeners)
         self._writers = asyncio.Semaphore(WRITERS_MAX)
         self._closed = False
+        self._hurrying = False
 
     @classmethod
     async def open(cls, url: str) -> PostgresBackend:
@@ -126,9 +127,10 @@ class PostgresBackend:
         The documentation says to take a backup before an upgrade."""
         return None
 
+    def hurry(self) -> None:
+        self._hurrying = True
+
     async def close(self) -> None:
-        if self._closed:
-            return
         self._closed = True
         await self._listener.stop()
         try:
@@ -157,7 +159,10 @@ class PostgresBackend:
                 begin = _ALONE
             except TryAgain as error:
                 if error.lost:
-                    if asyncio.get_running_loop().time() > give_up:
+                    if self._hurrying:
+                        # The server stops, and everybody else would wait as long for nothing.
+                        self._closed = True
+                    if self._closed or asyncio.get_running_loop().time() > give_up:
                         raise error.given_up() from error
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
@@ -208,7 +213,7 @@ class PostgresBackend:
         raises `Unavailable` with the code `commit_unknown` if it does not."""
         loop = asyncio.get_running_loop()
         give_up, pause = loop.time() + GIVE_UP_SECONDS, FIRST_PAUSE_SECONDS
-        while not self._closed and loop.time() < give_up:
+        while not self._closed and not self._hurrying and loop.time() < give_up:
             try:
                 with named_errors():
                     connection = await connect(self._url)
@@ -216,8 +221,11 @@ class PostgresBackend:
                         status = await connection.fetchval("SELECT txid_status($1)", number)
                     finally:
                         connection.terminate()
-            except (TryAgain, BoughError):
+            except TryAgain:
                 status = "in progress"
+            except BoughError as error:
+                # A number that is still to come: PostgreSQL crashed before it wrote this transaction down.
+                status = "aborted" if error.code == "query_parameters" else "in progress"
             if status != "in progress":
                 return status == "committed"
             await asyncio.sleep(pause)

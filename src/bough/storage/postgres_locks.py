@@ -8,9 +8,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from bough.errors import Busy, Unavailable
+import structlog
+
+from bough.errors import BoughError, Busy
 from bough.storage.postgres_listener import RETRY_MAX_SECONDS, RETRY_SECONDS, close, until_lost
 from bough.storage.postgres_tx import TryAgain, connect, named_errors
+
+log = structlog.get_logger("bough.storage")
 
 # How often a name is tried to take whose holder is just ending.
 TAKE_TRIES = 40
@@ -49,13 +53,16 @@ async def own(url: str, name: str) -> AsyncGenerator[None]:
     assert owner is not None, "own() is entered from a task"
 
     async def guard() -> None:
-        while True:
-            await until_lost(held[0].connection, PING_SECONDS)
-            again = await _reclaim(url, name, held.pop().process)
-            if again is None:
-                owner.cancel()
-                return
-            held.append(again)
+        try:
+            while True:
+                await until_lost(held[0].connection, PING_SECONDS)
+                again = await _reclaim(url, name, held.pop().process)
+                if again is None:
+                    break
+                held.append(again)
+        except Exception as error:
+            log.error("lock_not_guarded", name=name, error=repr(error))
+        owner.cancel()
 
     guarding = asyncio.create_task(guard(), name=f"bough-own-{name}")
     try:
@@ -108,7 +115,7 @@ async def _reclaim(url: str, name: str, mine: tuple[int, str]) -> _Lock | None:
     While PostgreSQL is unreachable nothing can be written, so this keeps trying."""
     pause = RETRY_SECONDS
     while True:
-        with suppress(Unavailable):
+        with suppress(BoughError):
             return await _take(url, name, mine)
         await asyncio.sleep(pause)
         pause = min(2 * pause, RETRY_MAX_SECONDS)

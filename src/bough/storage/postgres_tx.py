@@ -88,7 +88,9 @@ def named_errors() -> Generator[None]:
 async def connect(url: str) -> Any:
     """Opens a separate connection for what must outlive a transaction. Refusals raise `TryAgain`."""
     with named_errors():
-        return await _PG.connect(url, timeout=CONNECT_TIMEOUT_SECONDS, server_settings=SETTINGS)
+        return await _PG.connect(
+            url, timeout=CONNECT_TIMEOUT_SECONDS, command_timeout=QUERY_TIMEOUT_SECONDS, server_settings=SETTINGS
+        )
 
 
 async def set_up(connection: Any) -> None:

@@ -142,6 +142,9 @@ class SqliteBackend:
         """Copies the file with SQLite's own backup, which is consistent even while others write."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._copy, label)
 
+    def hurry(self) -> None:
+        """Does nothing: a file answers at once, or not at all."""
+
     async def close(self) -> None:
         """Finishes queued work, then closes; the writer goes last and merges the log into the file."""
         if self._closed:

@@ -9,6 +9,7 @@ from pathlib import Path
 from bough.errors import Unavailable
 
 _MAGIC = b"SQLite format 3\0"
+HEADER_BYTES = 32
 
 
 class DatabaseFile:
@@ -29,11 +30,12 @@ class DatabaseFile:
         about = self._about(self._path)
         if about is None or (about.st_dev, about.st_ino) != self._identity:
             raise self._gone(self._path, "was deleted or replaced")
-        if about.st_size < self._size:
+        header = self._header()
+        if header[: len(_MAGIC)] not in (_MAGIC, b""):
+            raise self._gone(self._path, "was overwritten")
+        if about.st_size < self._size and about.st_size != _size_of(header):
             raise self._gone(self._path, "was truncated")
         self._size = about.st_size
-        if os.pread(self._descriptor, len(_MAGIC), 0) not in (_MAGIC, b""):
-            raise self._gone(self._path, "was overwritten")
         log = self._about(self._log_path)
         identity = (log.st_dev, log.st_ino) if log is not None else None
         if self._log_identity is None:
@@ -43,6 +45,12 @@ class DatabaseFile:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    def _header(self) -> bytes:
+        try:
+            return os.pread(self._descriptor, HEADER_BYTES, 0)
+        except OSError as error:
+            raise self._gone(self._path, f"cannot be read ({error.strerror})") from error
 
     def _about(self, path: Path) -> os.stat_result | None:
         try:
@@ -58,3 +66,9 @@ class DatabaseFile:
             f"The database file {path} {what}. Nothing is stored until the server is restarted with the file back in "
             "place, or with a restored backup.",
         )
+
+
+def _size_of(header: bytes) -> int:
+    """Returns the size of the file by its own header, which a VACUUM may have made smaller."""
+    page = int.from_bytes(header[16:18], "big")
+    return (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from bough.errors import BoughError, Unavailable
+from bough.errors import BoughError, Internal, Unavailable
 from bough.storage.backend import Listeners, Tx
 from bough.storage.sqlite_tx import SqliteTx, drive, translate
 
@@ -138,12 +138,16 @@ class Writer:
             self._check()
             execute("COMMIT")
             self.trouble = None
-        except (sqlite3.Error, _GroupLost, Unavailable) as error:
+        except Exception as error:
             self._roll_back()
-            if isinstance(error, Unavailable):
+            if isinstance(error, BoughError):
                 self.trouble = error
+            elif isinstance(error, sqlite3.Error):
+                self.trouble = translate(error)
+            elif isinstance(error, _GroupLost):
+                self.trouble = _lost()
             else:
-                self.trouble = translate(error) if isinstance(error, sqlite3.Error) else _lost()
+                self.trouble = Internal("database_error", repr(error))
             for job in group:
                 if job.error is None:
                     job.error = _again(self.trouble)

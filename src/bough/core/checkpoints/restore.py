@@ -22,7 +22,7 @@ from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
-from bough.git.restore import Plan, apply, differences, plan
+from bough.git.restore import Plan, apply, changed_paths, differences, plan
 from bough.model import message
 from bough.model.checkpoint import Checkpoint
 from bough.model.ids import new_id
@@ -133,7 +133,8 @@ class Restoring:
             await change.tx.run(RESTORES.add, **msgspec.structs.asdict(job))
             return mine
 
-        answer = await self._store.write_once(caller, job.scope, [paths, force], Restored, claim)
+        once = self._store.write_once
+        answer = await patiently(lambda: once(caller, job.scope, [paths, force], Restored, claim), "a restore")
         if answer.id != mine.id:
             return answer
         # To its end, also if whoever asked leaves: files must not stay half restored.
@@ -175,11 +176,19 @@ class Restoring:
         sha = await require_commit(cwd, target)
         async with self._checkpoints.gate(cwd), self._checkpoints.alone(cwd):
             planned = await plan(cwd, sha, job.only)
+            undo_sha = await require_commit(cwd, undo)
+            writes, removes = await differences(cwd, undo_sha, sha, job.only)
+            # What was changed or added since the server died must not be overwritten: nothing else holds it.
+            changed_since = await changed_paths(cwd, undo_sha, planned.now.sha)
+            due = {*writes, *removes} - changed_since
+            left = [path for path in planned.paths if path not in due]
+            planned.writes = [path for path in planned.writes if path in due]
+            planned.removes = [path for path in planned.removes if path in due]
             if planned.paths:
                 await apply(planned)
-            writes, removes = await differences(cwd, await require_commit(cwd, undo), sha, job.only)
-        log.info("restore_completed", restore=job.id, cwd=cwd, checkpoint=target.id)
-        changed = msgspec.structs.replace(planned, writes=writes, removes=removes)
+        log.info("restore_completed", restore=job.id, cwd=cwd, checkpoint=target.id, left=len(left))
+        writes, removes = ([path for path in paths if path not in left] for paths in (writes, removes))
+        changed = msgspec.structs.replace(planned, writes=writes, removes=removes, left=[*planned.left, *left])
         await self._store.write(lambda change: self._tell(change, job, target, changed, cut_off=True))
 
     async def _tell_failure(self, change: Change, job: Restore, reason: str) -> None:
@@ -249,7 +258,8 @@ class Restoring:
         """Tells people and the agent what was restored, and stores the answer for the idempotency key."""
         by_task = target.moment in ("before", "after")
         when = f"{target.moment} task {target.task_id}" if by_task else f"at checkpoint {target.id}"
-        if plan.paths and target.session_id is not None:
+        is_first = await change.tx.run(RESTORES.remove, id=job.id)
+        if is_first and plan.paths and target.session_id is not None:
             text = (
                 f"The files were restored to their state {when}: {len(plan.writes)} written, "
                 f"{len(plan.removes)} removed. Checkpoint {job.id} undoes this."
@@ -267,7 +277,6 @@ class Restoring:
             left=_named(plan.left),
             note=_note(plan),
         )
-        await change.tx.run(RESTORES.remove, id=job.id)
         await replace_answer(change.tx, job.asker, job.scope, done)
         return done
 

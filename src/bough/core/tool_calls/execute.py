@@ -149,13 +149,11 @@ class Executor:
         arguments: Arguments = msgspec.json.decode(call.arguments)
         try:
             action, caller = self._actions[call.tool], _caller(call)
-            if call.approval_id is not None and not call.granted:
-                await self._judge_again(call, await action.claim(caller, arguments))
             # What is done has this call's key, so that a repeat after a lost reply finds it done.
-            state, outcome = (
-                "done",
-                await patiently(lambda: action.act(caller, arguments), "a call", call=call.id, tool=call.tool),
+            outcome = await patiently(
+                lambda: self._carry_out(call, caller, action, arguments), "a call", call=call.id, tool=call.tool
             )
+            state = "done"
         except BoughError as error:
             state, outcome = "failed", {"code": error.code, "message": error.message}
         except Exception as error:
@@ -175,6 +173,11 @@ class Executor:
         ended = await patiently(lambda: self._store.write(work), "the outcome of a call", call=call.id)
         self._ended()
         return ended
+
+    async def _carry_out(self, call: Call, caller: Caller, action: ToolAction, arguments: Arguments) -> Any:
+        if call.approval_id is not None and not call.granted:
+            await self._judge_again(call, await action.claim(caller, arguments))
+        return await action.act(caller, arguments)
 
     async def _judge_again(self, call: Call, claim: Claim) -> None:
         """Refuses a call that was allowed without a person seeing it, if its rights have changed since."""

@@ -22,6 +22,7 @@ from bough.agents.start_limit import StartLimit
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
 from bough.core.store import records
+from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
@@ -190,7 +191,10 @@ class AgentPool:
         """Attaches to an agent that an earlier server started; `listen` delivers what it sent since."""
         entry = self.catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
-        private, mode, _ = await self._store.read(lambda tx: _start_settings(tx, entry, session, self.address))
+        read = self._store.read
+        private, mode, _ = await patiently(
+            lambda: read(lambda tx: _start_settings(tx, entry, session, self.address)), "an agent that is found again"
+        )
         recorder = Recorder(self._store, self._hub, session.id, keeper.id)
         recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)

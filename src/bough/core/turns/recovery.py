@@ -12,12 +12,13 @@ import structlog
 from bough.agents.launcher import Launcher
 from bough.core.state.turn import Claimed, Outcome, finish
 from bough.core.store import records
+from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.turns.agent_pool import Keeper
 from bough.core.turns.runner import GONE, Runner
 from bough.core.turns.scheduler import Scheduler
-from bough.errors import BoughError, Busy
+from bough.errors import BoughError
 from bough.model.task import Task
 from bough.storage.backend import Tx
 
@@ -57,7 +58,7 @@ class Recovery:
         cut_off = [task for task in under_way if task.session_id not in continued]
         for task in cut_off:
             await self._repair_turn(task)
-        await self._store.write(_wake)
+        await patiently(lambda: self._store.write(_wake), "recovery")
         await self._end_unknown_keepers({keeper.id for keeper in keepers})
         for session_id, turn in self._turns:
             self._scheduler.adopt(session_id, turn)
@@ -72,9 +73,12 @@ class Recovery:
         if not keeper.ready:
             await self._end_keeper(keeper.id)
             return
-        session = await self._store.read(lambda tx: records.session(tx, keeper.session_id))
+        read = self._store.read
+        session = await patiently(lambda: read(lambda tx: records.session(tx, keeper.session_id)), "recovery")
         agent = await self._runner.agents.attach(keeper, session, self._runner.permissions)
         if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
+            # From now on it is left running if this server stops.
+            agent.busy = True
             self._turns.append((session.id, self._runner.resume_turn(agent, Claimed(task, session))))
             return
         agent.listen()
@@ -99,9 +103,7 @@ class Recovery:
     async def _repair_turn(self, task: Task) -> None:
         """Repairs one turn; a failure keeps neither the others nor the server from starting."""
         try:
-            await self._runner.repair(task)
-        except Busy:
-            raise
+            await patiently(lambda: self._runner.repair(task), "recovery", task=task.id)
         except Exception:
             log.exception("turn_not_repaired", session=task.session_id, task=task.id)
             # Without its transcript, which may be what failed.

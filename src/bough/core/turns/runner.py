@@ -113,7 +113,7 @@ class Runner:
             )
         except Busy as error:
             # The database was busy before the prompt was sent: the next attempt may succeed.
-            await self._interrupt(claimed, error, "continue")
+            await self._interrupt(claimed, error, self._settings.on_interrupt)
             return False
         except BoughError as error:
             await self._end(claimed, Outcome("failed", error=error))
@@ -226,7 +226,9 @@ class Runner:
             agent.listen()
             # Decisions may not have reached the agent; those that did are not sent again.
             for approval in approvals:
-                await self.permissions.answer(approval.id)
+                await patiently(
+                    lambda id=approval.id: self.permissions.answer(id), "an answer to an agent", approval=approval.id
+                )
             if task.status == "stopping":
                 await self.cancel(claimed.session.id, task)
             await running
@@ -313,10 +315,11 @@ class Runner:
         log.error("turn_without_owner", session=task.session_id, task=task.id, status=current.status)
         agent = self.agents.get(task.session_id)
         if agent is not None:
-            # Whatever it does is not recorded any more.
             agent.busy = False
-            await self.agents.suspend(agent)
-        await self.repair(current, NOBODY)
+            if current.status != "dispatching":
+                # It was sent the prompt, and whatever it does is not recorded any more.
+                await self.agents.suspend(agent)
+        await patiently(lambda: self.repair(current, NOBODY), "a lost turn", task=task.id)
 
     # Stopping
 
@@ -339,7 +342,7 @@ class Runner:
         forget = self._store.db.listen(CHANNEL_EVENTS, lambda _payload: changed.set())
         try:
             while True:
-                task = await self._store.read(lambda tx: records.task(tx, task_id))
+                task = await self._read(lambda tx: records.task(tx, task_id))
                 if task.ended_at is not None:
                     return
                 await changed.wait()

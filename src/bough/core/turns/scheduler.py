@@ -26,6 +26,8 @@ log = structlog.get_logger("bough.scheduler")
 
 # Notifications can be lost; this scan finds the work that they would have announced.
 SCAN_EVERY = 5.0
+# Seconds until a turn that broke is looked at again.
+BROKEN_PAUSE = 1.0
 # The number of trees whose last turn is remembered for fairness; more do not wait at once.
 MOST_SERVED = 1000
 
@@ -52,8 +54,9 @@ class Scheduler:
         # When each tree was last served, the latest last. A restart forgets it, which costs one turn of fairness.
         self._served: dict[str, int] = {}
         self._counter = itertools.count(1)
-        # Whether to look for turns that no task runs any more.
-        self._some_lost = True
+        # Sessions whose turn broke, so that nobody may run it any more; at first, those of all turns under way.
+        self._broken: set[str] = set()
+        self._first_look = True
 
     async def run(self) -> None:
         """Schedules until cancelled. Running turns are cancelled with it; the next server finds them in their rows."""
@@ -65,7 +68,7 @@ class Scheduler:
                     async with asyncio.timeout(SCAN_EVERY):
                         await self._wake.wait()
                 except TimeoutError:
-                    self._some_lost = True
+                    pass
                 self._wake.clear()
                 try:
                     await self._recover_lost()
@@ -119,14 +122,16 @@ class Scheduler:
             del self._served[next(iter(self._served))]
 
     async def _recover_lost(self) -> None:
-        """Gives every turn under way that has no task an owner, which repairs it. Nothing else could: the reply to a
-        claim may have been lost, or a turn may have broken in a way that nobody thought of."""
-        if not self._some_lost:
+        """Gives every turn of this server that is under way and has no task an owner, which repairs it. Nothing else
+        could: the reply to a claim may have been lost, or a turn may have broken in a way that nobody thought of."""
+        if not self._broken and not self._first_look:
             return
         for task in await self._store.read(lambda tx: tx.all(TASKS.under_way, Task)):
-            if task.session_id not in self._turns:
+            is_lost = self._first_look or task.session_id in self._broken
+            if is_lost and task.session_id not in self._turns:
                 self.adopt(task.session_id, self._runner.recover(task))
-        self._some_lost = False
+        self._broken.clear()
+        self._first_look = False
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)
@@ -198,7 +203,12 @@ class Scheduler:
 
     def _done(self, session_id: str, task: asyncio.Task[None]) -> None:
         self._turns.pop(session_id, None)
-        self._wake.set()
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is None and not task.cancelled():
+            self._wake.set()
+            return
+        self._broken.add(session_id)
+        if error is not None:
             log.error("turn_broke", session=session_id, error=repr(error), exc_info=error)
-            self._some_lost = True
+        # Not at once: whatever broke it may break the next one too.
+        asyncio.get_running_loop().call_later(BROKEN_PAUSE, self._wake.set)

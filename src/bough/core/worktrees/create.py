@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from bough.core.store.idempotency import KeyScope, replace_answer
+from bough.core.store.patience import patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -203,7 +204,8 @@ class WorktreeCreation:
             await replace_answer(change.tx, caller, scope, fresh)
             return fresh
 
-        made = await self._store.write(work)
+        # Until it is stored: a worktree that is stored as made must not be undone because the reply was lost.
+        made = await patiently(lambda: self._store.write(work), "a new worktree", worktree=row.id)
         log.info("worktree_made", worktree=made.id, path=made.path, branch=made.branch)
         return made
 

@@ -1,7 +1,7 @@
 -- name: add
 -- Records that a restore is about to begin.
 INSERT INTO restores (id, checkpoint_id, paths, caller, begun, created_at)
-VALUES (:id, :checkpoint_id, :paths, :caller, :begun, :created_at)
+VALUES (:id, :checkpoint_id, :paths, :caller, :begun, :created_at) ON CONFLICT (id) DO NOTHING
 
 -- name: begin
 -- Records that files are about to be changed.

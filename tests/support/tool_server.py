@@ -80,7 +80,7 @@ class ToolServer:
     async def asked_every_time(self, agent: Agent, tool: str, **arguments: Any) -> Json:
         """Does the same as `asked` for a call that raises rights, which nobody can allow for always."""
         approval = await self.asked(agent, tool, **arguments)
-        assert "asked about every time" in approval["reason"], approval
+        assert "approval every time" in approval["reason"], approval
         assert [option["kind"] for option in approval["options"]] == ["allow_once", "reject_once"]
         return approval
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, TimeoutError, expect
 
 from tests.support.client import Json
 
 from .conftest import Visit
 from .site import PHONE, Site, said
+
+# How often a click on a node may miss, and how many milliseconds a drawer takes to show.
+MISSES = 5
+SHOWN_WITHIN = 5000
 
 
 def node(page: Page, title: str) -> Locator:
@@ -25,6 +30,17 @@ def edge(page: Page, label: str) -> Locator:
 def drawer(page: Page, title: str) -> Locator:
     """Returns the drawer that shows a session beside the tree."""
     return page.get_by_role("complementary", name=title)
+
+
+async def show(page: Page, title: str) -> Locator:
+    """Clicks a node until its drawer shows. The canvas fits its view after the first frame, and a click that comes before
+    may miss the node."""
+    for _ in range(MISSES):
+        await node(page, title).click()
+        with contextlib.suppress(TimeoutError):
+            await drawer(page, title).wait_for(timeout=SHOWN_WITHIN)
+            break
+    return drawer(page, title)
 
 
 async def branch(site: Site, parent: Json, way: str, **fields: object) -> Json:
@@ -80,8 +96,7 @@ async def test_a_session_is_read_beside_the_tree(site: Site, page: Page) -> None
     root = await site.session(title="Root")
     child = await branch(site, root, "spawn", title="Child", prompt="[[say I am the child.]]")
     await page.goto(f"/tree/{root['id']}")
-    await node(page, "Child").click()
-    read = drawer(page, "Child")
+    read = await show(page, "Child")
     await expect(said(read, "I am the child.")).to_be_visible()
     assert page.url.endswith(f"?show={child['id']}")
     await read.get_by_label("Prompt for Child").fill("[[say I was asked.]][[run echo ran > ran.txt]]")
@@ -171,8 +186,7 @@ async def test_a_child_is_spawned_from_the_tree(site: Site, page: Page) -> None:
     root = await site.session(title="Root")
     await site.client.ask(root["id"], "Begin.")
     await page.goto(f"/tree/{root['id']}")
-    await node(page, "Root").click()
-    await drawer(page, "Root").get_by_role("button", name="New child").click()
+    await (await show(page, "Root")).get_by_role("button", name="New child").click()
     dialog = page.get_by_role("dialog", name="Spawn child")
     await dialog.get_by_label("Prompt", exact=True).fill("[[say Grown.]]")
     await dialog.get_by_label("Title").fill("Twig")

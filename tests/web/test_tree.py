@@ -33,8 +33,8 @@ def drawer(page: Page, title: str) -> Locator:
 
 
 async def show(page: Page, title: str) -> Locator:
-    """Clicks a node until its drawer shows. The canvas fits its view after the first frame, and a click that comes before
-    may miss the node."""
+    """Clicks a node until its drawer shows. The canvas fits its view after the first frame, and a click before that may
+    miss the node."""
     for _ in range(MISSES):
         await node(page, title).click()
         with contextlib.suppress(TimeoutError):

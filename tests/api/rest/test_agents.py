@@ -1,4 +1,4 @@
-"""Tests `GET /api/agents`: what a client can know about an agent before it creates a session."""
+"""Tests `GET /api/agents`, which tells a client about each agent before it creates a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def listed(server: Running) -> dict[str, dict[str, Any]]:
 
 
 async def test_agents_are_listed_with_their_modes(server: Running) -> None:
-    """A2, P1: Lists each agent with how it can be started and what all modes mean for it."""
+    """A2, P1: Lists each agent with how it can be started and what every mode means for it."""
     agents = await listed(server)
     catalog = load_catalog(server.data)
     assert set(agents) == set(catalog.names())
@@ -45,8 +45,9 @@ async def test_agents_are_listed_with_their_modes(server: Running) -> None:
         )
 
 
-async def test_how_it_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O1, A2: on the PATH, through npx or not at all, looked at each time; whether a key is there; the default."""
+async def test_lookup_of_agent_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1, A2: Every request looks up each agent's program, on the PATH or through npx, its API key, and the default
+    agent."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
@@ -71,7 +72,7 @@ async def test_how_it_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 async def test_a_broken_file_is_listed(tmp_path: Path) -> None:
-    """O1, A2: a file that describes no agent has the shape of one, with its error, and no modes."""
+    """O1, A2: Lists a broken agent file with the same fields as an agent, an error, and no modes."""
     (tmp_path / "data" / "agents").mkdir(parents=True)
     (tmp_path / "data" / "agents" / "claude-code.toml").write_text('extends = "claude-code"\ncolour = 3')
     (tmp_path / "data" / "agents" / "mine.toml").write_text("command = 3")
@@ -81,7 +82,7 @@ async def test_a_broken_file_is_listed(tmp_path: Path) -> None:
         assert mine.keys() == found[0].keys()
         assert (mine["how"], mine["modes"], mine["installed"]) == ("missing", {}, False)
         assert "mine.toml" in mine["error"]
-        # What it was to change is there as it was, and said to be broken.
+        # The agent that the file was meant to override is listed unchanged, next to the broken entry.
         assert [item["error"] is None for item in found if item["name"] == "claude-code"] == [True, False]
 
 

@@ -22,7 +22,7 @@ class Asking:
     server: Running
 
     async def question(self, text: str) -> tuple[str, Json]:
-        """Sends a prompt that makes the agent ask; gives back its task and the question."""
+        """Sends a prompt that makes the agent ask; returns the task and the approval."""
         task = await self.client.prompt(self.session["id"], text)
         return task, await self.client.approval(self.session["id"])
 
@@ -40,8 +40,9 @@ async def asking(server: Running) -> AsyncGenerator[Asking]:
     yield Asking(server.client, session, server)
 
 
-async def test_a_question_and_its_answer(asking: Asking) -> None:
-    """P4, L3: what is asked can be read, the turn waits for it, and the answer says what was decided and by whom."""
+async def test_an_approval_is_read_and_decided(asking: Asking) -> None:
+    """P4, L3: An approval can be read while its turn waits, and the decided approval says what was decided and by
+    whom."""
     client = asking.client
     task, approval = await asking.question("[[run touch made]]")
     assert approval.keys() == {
@@ -72,7 +73,7 @@ async def test_a_question_and_its_answer(asking: Asking) -> None:
 
 
 async def test_lists_of_approvals(asking: Asking) -> None:
-    """L3: by status and session, oldest first, in the shape of every list; wrong filters are refused."""
+    """L3: Approvals are listed oldest first and filtered by status and session; invalid filters are refused."""
     client = asking.client
     made: list[str] = []
     for decision in ("allow", "deny", None):
@@ -96,7 +97,8 @@ async def test_lists_of_approvals(asking: Asking) -> None:
 
 
 async def test_an_answer_is_one_of_the_options(asking: Asking) -> None:
-    """L3: an option of the agent or a decision, one of both; a wrong answer leaves the question open."""
+    """L3: An answer is either one of the agent's options or a decision; an invalid answer leaves the approval
+    pending."""
     client = asking.client
     task, approval = await asking.question("[[run touch made]]")
     path = f"/api/approvals/{approval['id']}"
@@ -119,7 +121,7 @@ async def test_an_answer_is_one_of_the_options(asking: Asking) -> None:
 
 
 async def test_the_first_answer_wins(asking: Asking) -> None:
-    """P4: of answers that come at once one is taken, and the others are told what was decided."""
+    """P4: If several answers arrive at once, one is accepted and the others learn what was decided."""
     client = asking.client
     task, approval = await asking.question("[[run touch made]]")
     path = f"/api/approvals/{approval['id']}"
@@ -137,8 +139,8 @@ async def test_the_first_answer_wins(asking: Asking) -> None:
     assert asking.there("made") == (taken["decision"] == "allow")
 
 
-async def test_always_is_remembered_for_exactly_that(asking: Asking) -> None:
-    """P3: *always* is remembered by us and holds for the same command, not for one that only looks like it."""
+async def test_always_applies_to_that_exact_command(asking: Asking) -> None:
+    """P3: Bough remembers an *always* answer and applies it to the same command, not to one that only looks like it."""
     client = asking.client
     long = "x" * 600
     for said, alike in (
@@ -162,8 +164,9 @@ async def test_always_is_remembered_for_exactly_that(asking: Asking) -> None:
     assert len((await client.get(f"/api/sessions/{asking.session['id']}"))["allowedTools"]) == 4
 
 
-async def test_always_for_a_file_holds_for_its_next_text(asking: Asking) -> None:
-    """P3: *always* to an edit is said to the file; another file is asked about again."""
+async def test_always_for_an_edit_applies_to_the_file(asking: Asking) -> None:
+    """P3: An *always* answer to an edit applies to that file whatever is written; another file needs its own
+    approval."""
     client = asking.client
     task, approval = await asking.question("[[write one.txt a]]")
     await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
@@ -176,8 +179,9 @@ async def test_always_for_a_file_holds_for_its_next_text(asking: Asking) -> None
     assert not asking.there("two.txt")
 
 
-async def test_how_far_always_reaches(asking: Asking) -> None:
-    """P3: for the session unless said otherwise; only *always* has a reach, a wrong one leaves the question open."""
+async def test_scope_of_an_always_answer(asking: Asking) -> None:
+    """P3: An *always* answer applies to the session by default; only *always* takes a scope, and an invalid one is
+    refused."""
     client = asking.client
     task, approval = await asking.question("[[run true]]")
     path = f"/api/approvals/{approval['id']}"
@@ -207,8 +211,8 @@ async def test_how_far_always_reaches(asking: Asking) -> None:
     assert (await client.get(f"/api/sessions/{asking.session['id']}"))["allowedTools"] == [approval["key"]]
 
 
-async def test_headless_is_a_sessions_own(asking: Asking) -> None:
-    """P4: what becomes of unanswered questions can be said when a session is opened and later; null is the server's."""
+async def test_headless_is_set_per_session(asking: Asking) -> None:
+    """P4: `headless` can be set when a session is created and changed later; null means the server's setting."""
     client = asking.client
     assert asking.session["headless"] is None
     path = f"/api/sessions/{asking.session['id']}"
@@ -223,8 +227,8 @@ async def test_headless_is_a_sessions_own(asking: Asking) -> None:
     assert approval["onExpiry"] == "deny" and approval["expiresAt"] > approval["createdAt"]
 
 
-async def test_what_nobody_waits_for_is_withdrawn(asking: Asking) -> None:
-    """P4, T3: with its turn a question goes too; it says so, takes no answer, and nothing was done."""
+async def test_an_approval_ends_with_its_turn(asking: Asking) -> None:
+    """P4, T3: An approval is withdrawn when its turn ends; it can no longer be answered, and the tool does not run."""
     client = asking.client
     for end in ("stop", "delete"):
         task, approval = await asking.question("[[run touch made]]")

@@ -1,4 +1,4 @@
-"""Tests that archived sessions are hidden and idle, and can be brought back."""
+"""Tests that archived sessions are hidden and idle, and can be unarchived."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def opened(server: Running, **fields: object) -> Json:
 
 
 async def test_archive(server: Running) -> None:
-    """A2: an archived session leaves the list of the others, and can come back; one at work cannot be archived."""
+    """A2: An archived session can be left out of lists and unarchived; a running session cannot be archived."""
     client = server.client
     session = await opened(server, initialPrompt="[[slow 50 20]]")
     path = f"/api/sessions/{session['id']}"
@@ -28,8 +28,9 @@ async def test_archive(server: Running) -> None:
     assert (await client.post(f"{path}/archive", {"archived": False}))["archived"] is False
 
 
-async def test_an_archived_session_is_at_rest(tmp_path: Path) -> None:
-    """A2, T5: archiving completes a session, ends its agent and frees its place; waiting prompts forbid it."""
+async def test_archiving_completes_a_session(tmp_path: Path) -> None:
+    """A2, T5: Archiving completes a session, ends its agent and frees its slot; it is refused while prompts are
+    queued."""
     async with serving(tmp_path, max_sessions=1) as server:
         client = server.client
         session = await opened(server, initialPrompt="[[say red]]")

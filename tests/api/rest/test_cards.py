@@ -22,7 +22,7 @@ def names(found: list[Json]) -> list[tuple[str, str | None]]:
 
 
 async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
-    """O4: each working copy is a card, on its own board or on the default one, with its place, on both databases."""
+    """O4: Each working copy is a card at its position, on its own board or the default one, on both databases."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
         one, two = [await client.repo(server.repo(name)) for name in ("one", "two")]
@@ -42,7 +42,7 @@ async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
         assert names(there) == [("one", "b"), ("two", None)]
         assert [(card["x"], card["y"]) for card in there] == [(3.5, -2)] * 2
         refused(await client.http.delete(f"/api/boards/{board['id']}"), 409, "board_in_use")
-        # By the id of the default board it is the same; null brings a card back there.
+        # The default board's id returns the same cards; null moves a card back to that board.
         boards = (await client.get("/api/boards"))["boards"]
         assert await cards(client, boards[0]["id"]) == here
         await client.call("PATCH", f"/api/repos/{two['id']}", json={"boardId": None, "x": None})
@@ -57,7 +57,7 @@ async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
 
 
 async def test_sessions_of_cards(tmp_path: Path, database_url: str) -> None:
-    """O4: a card has the sessions that work there, as in the drawing of their tree; those put away only if wanted."""
+    """O4: A card shows the sessions that work in its folder, as in their tree; archived ones only on request."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -85,7 +85,7 @@ async def test_sessions_of_cards(tmp_path: Path, database_url: str) -> None:
 
 
 async def test_many_sessions_on_a_card(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O4: of very many sessions a card shows the last ones, and says how many there are."""
+    """O4: A card with very many sessions shows the latest ones and the total."""
     monkeypatch.setattr(module, "MOST_SESSIONS", 2)
     monkeypatch.setattr(module, "PIECE", 1)
     client = server.client
@@ -96,8 +96,8 @@ async def test_many_sessions_on_a_card(server: Running, monkeypatch: pytest.Monk
     assert card["sessionsTotal"] == 3
 
 
-async def test_prompted_by_an_agent(server: Running) -> None:
-    """O4: a session whose newest turn another session has caused is marked, until a person prompts it."""
+async def test_sessions_prompted_by_an_agent_are_marked(server: Running) -> None:
+    """O4: A session is marked if another session started its latest turn, until a person prompts it."""
     client = server.client
     repo = await client.repo(server.repo())
     call = '[[mcp agor_sessions_spawn {"prompt": "[[say hi]]", "title": "child", "enableCallback": false}]]'

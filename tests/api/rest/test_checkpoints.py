@@ -25,7 +25,7 @@ AGE = Query("age", "UPDATE checkpoints SET created_at = '2000' WHERE id = :id", 
 
 @pytest.fixture
 async def either(database_url: str, tmp_path: Path) -> AsyncGenerator[Running]:
-    """A server on each kind of database."""
+    """Yields a server on each kind of database."""
     async with serving(tmp_path, database=database_url.removeprefix("sqlite://")) as running:
         yield running
 
@@ -36,7 +36,7 @@ async def opened(server: Running, path: Path, **fields: object) -> str:
 
 
 async def ask(server: Running, session_id: str, text: str) -> Json:
-    """A task that has ended, with its files."""
+    """Runs a prompt to its end and returns the task with its checkpoints."""
     ended = await server.client.ask(session_id, text)
     assert ended["status"] == "completed", ended["error"]
     return await server.client.get(f"/api/tasks/{ended['id']}")
@@ -51,8 +51,9 @@ def own_refs(path: Path) -> dict[str, str]:
     return dict(line.split(" ") for line in lines)
 
 
-async def test_before_and_after_each_task(either: Running) -> None:
-    """W4: a task has its files before and after; each is a commit that a hidden ref holds, and they chain."""
+async def test_each_task_has_two_checkpoints(either: Running) -> None:
+    """W4: A task has a checkpoint before and after it, each a commit on a hidden ref; the next task starts from the
+    last one."""
     path = either.repo()
     session = await opened(either, path)
     first = await ask(either, session, "[[write a.txt one]]")
@@ -73,8 +74,8 @@ async def test_before_and_after_each_task(either: Running) -> None:
     assert first["overlaps"] == []
 
 
-async def test_nothing_changed_is_nothing_stored(server: Running) -> None:
-    """W4: a turn that only talks shares one ref, and the commit that was there before."""
+async def test_an_unchanged_folder_stores_nothing_new(server: Running) -> None:
+    """W4: A turn that changes no files has one ref for both checkpoints and reuses the previous commit."""
     path = server.repo()
     session = await opened(server, path)
     await ask(server, session, "[[write a.txt one]]")
@@ -87,7 +88,8 @@ async def test_nothing_changed_is_nothing_stored(server: Running) -> None:
 
 
 async def test_diff_of_a_task(either: Running) -> None:
-    """W4, A2: which files, how many lines, and the text; binary files are named, renames found, one path alone."""
+    """W4, A2: A diff lists files with line counts and text, names binary files, detects renames, and can show one
+    path."""
     path = either.repo()
     (path / "old.txt").write_text("line\n" * 20)
     (path / "data.bin").write_bytes(b"\0\1\2")
@@ -118,7 +120,7 @@ async def test_diff_of_a_task(either: Running) -> None:
 
 
 async def test_a_huge_diff_is_cut(server: Running) -> None:
-    """W4: a diff has an end; a note says that it was cut, and the numbers are whole."""
+    """W4: A long diff is truncated with a note, but its line counts are complete."""
     session = await opened(server, server.repo())
     task = await ask(server, session, "[[run seq 1 300000 > numbers]]")
     diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
@@ -128,7 +130,7 @@ async def test_a_huge_diff_is_cut(server: Running) -> None:
 
 
 async def test_diff_of_a_session_and_of_a_running_task(either: Running) -> None:
-    """W4: a session is compared from its first task to its last; while one runs, with the files as they are."""
+    """W4: A session's diff spans its first to its last task; during a turn, the diff ends with the files on disk."""
     path = either.repo()
     session = await opened(either, path)
     client = either.client
@@ -150,7 +152,7 @@ async def test_diff_of_a_session_and_of_a_running_task(either: Running) -> None:
 
 
 async def test_restore_and_undo(either: Running) -> None:
-    """W4: files go back to before or after a task, and forth again; index and branch stay; the transcript tells."""
+    """W4: Restores files to before or after a task, with an undo; index and branch stay; the transcript records it."""
     path = either.repo()
     session = await opened(either, path)
     client = either.client
@@ -183,15 +185,15 @@ async def test_restore_and_undo(either: Running) -> None:
     refused(await client.http.get(f"/api/checkpoints/{NOBODY}"), 404, "checkpoint_not_found")
 
 
-async def test_the_agent_is_told_of_it_once(tmp_path: Path, database_url: str) -> None:
-    """W4: with its next prompt, though that comes after a restart, and with no other; which files they are."""
+async def test_the_agent_learns_of_a_restore_once(tmp_path: Path, database_url: str) -> None:
+    """W4: The agent's next prompt names the restored files, even after a server restart; later prompts do not."""
     path = tmp_path / "work" / "repo"
     database = database_url.removeprefix("sqlite://")
     async with serving(tmp_path, database=database) as server:
         session = await opened(server, server.repo())
         task = await ask(server, session, "[[write a.txt one]] [[run rm README.md]]")
         await restored(server, task)
-        # Nothing is told of what did nothing.
+        # A restore that changes nothing is not reported.
         assert (await restored(server, task))["undoCheckpointId"] is None
     assert (path / "README.md").exists()
     async with serving(tmp_path, database=database) as server:
@@ -203,7 +205,7 @@ async def test_the_agent_is_told_of_it_once(tmp_path: Path, database_url: str) -
 
 
 async def test_a_key_restores_once(either: Running) -> None:
-    """A4: the same key gives the same answer and does nothing again; a refusal keeps no key."""
+    """A4: The same key returns the same answer and does nothing again; a refused request does not use up its key."""
     path = either.repo()
     session = await opened(either, path)
     task = await ask(either, session, "[[write a.txt one]]")
@@ -222,8 +224,8 @@ async def test_a_key_restores_once(either: Running) -> None:
     assert await either.client.post("/api/checkpoints/prune", {"days": 0, "idempotencyKey": "once"}) == pruned
 
 
-async def test_a_turn_in_the_folder_forbids_it(server: Running) -> None:
-    """W4: while a turn runs in the folder nothing is brought back, whoever's it is, unless forced."""
+async def test_a_running_turn_blocks_a_restore(server: Running) -> None:
+    """W4: A restore is refused while any session runs a turn in the folder, unless forced."""
     path = server.repo()
     one, other = await opened(server, path), await opened(server, path)
     task = await ask(server, one, "[[write a.txt one]]")
@@ -238,7 +240,7 @@ async def test_a_turn_in_the_folder_forbids_it(server: Running) -> None:
 
 
 async def test_overlaps_are_recorded_both_ways(either: Running) -> None:
-    """W4: tasks of several sessions that were at work in one folder at the same time know of each other."""
+    """W4: Tasks of different sessions that ran in one folder at the same time list each other."""
     path = either.repo()
     one, other = await opened(either, path), await opened(either, path)
     apart = await opened(either, either.repo("apart"))
@@ -256,8 +258,8 @@ async def test_overlaps_are_recorded_both_ways(either: Running) -> None:
     assert (await client.get(f"/api/tasks/{long}/diff"))["overlaps"] == [short["id"]]
 
 
-async def test_others_work_is_not_undone(either: Running) -> None:
-    """W4: a restore that would undo what another session's task has done is refused and names it, unless forced."""
+async def test_a_restore_does_not_undo_other_sessions(either: Running) -> None:
+    """W4: Refuses a restore that would undo another session's task, and names the task, unless forced."""
     path = either.repo()
     one, other = await opened(either, path), await opened(either, path)
     client = either.client
@@ -272,8 +274,8 @@ async def test_others_work_is_not_undone(either: Running) -> None:
     assert (await restored(either, theirs, moment="after"))["written"] == ["a.txt", "mine.txt"]
 
 
-async def test_overlapping_work_is_not_undone(server: Running) -> None:
-    """W4: what another session did in the folder while the task ran counts like what came later."""
+async def test_a_restore_does_not_undo_overlapping_work(server: Running) -> None:
+    """W4: Another session's work during the task is protected like work that came later."""
     path = server.repo()
     one, other = await opened(server, path), await opened(server, path)
     client = server.client
@@ -285,8 +287,8 @@ async def test_overlapping_work_is_not_undone(server: Running) -> None:
     assert refused(answer, 409, "would_undo_others")["details"]["tasks"] == [short["id"]]
 
 
-async def test_work_that_was_cut_off_is_not_undone(tmp_path: Path) -> None:
-    """W4, O2: a task of another session that was cut off and waits to go on still has the files in its hands."""
+async def test_a_restore_does_not_undo_interrupted_work(tmp_path: Path) -> None:
+    """W4, O2: Another session's interrupted task that is still to be continued protects its files."""
     async with serving(tmp_path, on_interrupt="hold") as server:
         path = server.repo()
         one, other = await opened(server, path), await opened(server, path)
@@ -301,8 +303,8 @@ async def test_work_that_was_cut_off_is_not_undone(tmp_path: Path) -> None:
         await client.post(f"/api/sessions/{other}/stop")
 
 
-async def test_work_of_a_session_that_was_removed_is_not_undone(either: Running) -> None:
-    """W4: that a session is gone does not make its work anybody's to undo."""
+async def test_a_restore_does_not_undo_a_purged_session(either: Running) -> None:
+    """W4: The work of a purged session is still protected from another session's restore."""
     path = either.repo()
     one, other = await opened(either, path), await opened(either, path)
     client = either.client
@@ -315,8 +317,8 @@ async def test_work_of_a_session_that_was_removed_is_not_undone(either: Running)
     assert (await restored(either, mine, paths=["mine.txt"]))["removed"] == ["mine.txt"]
 
 
-async def test_a_plain_folder_has_none(server: Running) -> None:
-    """W4, W1: a folder without git works as ever, and says why there is nothing to compare."""
+async def test_a_plain_folder_has_no_checkpoints(server: Running) -> None:
+    """W4, W1: Tasks run in a folder without git, and a diff or restore says why there are no checkpoints."""
     path = server.root / "plain"
     path.mkdir()
     session = await opened(server, path)
@@ -327,8 +329,9 @@ async def test_a_plain_folder_has_none(server: Running) -> None:
     refused(await server.client.http.post(f"/api/tasks/{task['id']}/restore", json={}), 409, "no_checkpoint")
 
 
-async def test_too_much_is_not_taken(tmp_path: Path) -> None:
-    """W4: a folder with more uncommitted data than the limit has a note instead; the task runs all the same."""
+async def test_too_much_data_prevents_the_checkpoint(tmp_path: Path) -> None:
+    """W4: A folder with more uncommitted data than the limit gets a note instead of a checkpoint, and the task still
+    runs."""
     async with serving(tmp_path, checkpoint_bytes=1000) as server:
         path = server.repo()
         session = await opened(server, path)
@@ -343,8 +346,8 @@ async def test_too_much_is_not_taken(tmp_path: Path) -> None:
         assert own_refs(path) == {}
 
 
-async def test_a_slow_folder_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W4: a folder that cannot be looked through in time has no checkpoint; it is known from then on, for a while."""
+async def test_a_slow_folder_delays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: A folder that takes too long to scan gets no checkpoint, and is skipped for a while."""
     async with serving(tmp_path, checkpoint_patience=0.001) as server:
         path = server.repo()
         session = await opened(server, path)
@@ -370,9 +373,9 @@ async def test_a_slow_folder_holds_up_nothing(tmp_path: Path, monkeypatch: pytes
         assert len(looked) == 5
 
 
-async def test_waiting_for_others_is_no_slow_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W4: whoever has to wait until others have looked through a folder looks then; only looking has a time."""
-    # Over at the first moment in which the loop does anything else.
+async def test_waiting_for_the_lock_does_not_count_as_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4: The time limit applies to scanning a folder, not to waiting while others scan it."""
+    # So short that it expires as soon as the event loop does anything else.
     async with serving(tmp_path, checkpoint_patience=1e-9) as server:
         path = server.repo()
         session = await opened(server, path)
@@ -403,8 +406,8 @@ async def test_waiting_for_others_is_no_slow_folder(tmp_path: Path, monkeypatch:
         assert service.__dict__["_slow"] == {}
 
 
-async def test_a_broken_repository_holds_up_nothing(server: Running) -> None:
-    """W4: git that fails costs the checkpoint, not the task."""
+async def test_a_broken_repository_delays_nothing(server: Running) -> None:
+    """W4: If git fails, the task has no checkpoint but still runs."""
     path = server.repo()
     session = await opened(server, path)
     (path / ".git/index").write_bytes(b"no index")
@@ -414,7 +417,7 @@ async def test_a_broken_repository_holds_up_nothing(server: Running) -> None:
 
 
 async def test_without_git(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W4: a machine that has lost its git still runs tasks."""
+    """W4: Tasks still run if git is no longer installed."""
     session = await opened(server, server.repo())
     await ask(server, session, "[[say hello]]")
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -423,8 +426,8 @@ async def test_without_git(server: Running, tmp_path: Path, monkeypatch: pytest.
     assert task["gitBefore"] is None
 
 
-async def test_they_can_be_turned_off(tmp_path: Path) -> None:
-    """L2: without checkpoints, tasks still record where git stood."""
+async def test_checkpoints_can_be_turned_off(tmp_path: Path) -> None:
+    """L2: With checkpoints off, tasks still record the git state before and after."""
     async with serving(tmp_path, checkpoints=False) as server:
         path = server.repo()
         task = await ask(server, await opened(server, path), "[[write a.txt one]]")
@@ -433,11 +436,11 @@ async def test_they_can_be_turned_off(tmp_path: Path) -> None:
         assert own_refs(path) == {}
 
 
-async def test_a_second_attempt_keeps_the_first_before(server: Running) -> None:
-    """W4, O2: a turn that was cut off goes on; its files before are those of its first attempt."""
+async def test_a_second_attempt_keeps_the_first_checkpoint(server: Running) -> None:
+    """W4, O2: An interrupted turn that is continued keeps the checkpoint from before its first attempt."""
     path = server.repo()
     session = await opened(server, path)
-    # Without a directive the continuation only talks: what the first attempt wrote is all there is.
+    # The continuation has no directive and writes nothing, so every change comes from the first attempt.
     task = await ask(server, session, "[[write a.txt one]] [[crash]]")
     assert task["attempt"] == 2
     diff = await server.client.get(f"/api/tasks/{task['id']}/diff")
@@ -445,7 +448,7 @@ async def test_a_second_attempt_keeps_the_first_before(server: Running) -> None:
 
 
 async def test_a_cancelled_prompt_leaves_no_ref(server: Running) -> None:
-    """W4: a task that was never sent has no checkpoint."""
+    """W4: A task that was never sent to an agent has no checkpoint."""
     path = server.repo()
     session = await opened(server, path)
     running = await server.client.prompt(session, "[[hang]]")
@@ -457,8 +460,8 @@ async def test_a_cancelled_prompt_leaves_no_ref(server: Running) -> None:
     await server.client.post(f"/api/sessions/{session}/stop")
 
 
-async def test_old_ones_are_forgotten(either: Running) -> None:
-    """W4: checkpoints that are old, or whose session was removed for good, lose their refs; others stay."""
+async def test_old_checkpoints_are_pruned(either: Running) -> None:
+    """W4: Pruning removes the refs of old checkpoints and of purged sessions, and keeps all others."""
     path = either.repo()
     gone, stays = await opened(either, path), await opened(either, path)
     await ask(either, gone, "[[write a.txt one]]")
@@ -478,8 +481,8 @@ async def test_old_ones_are_forgotten(either: Running) -> None:
     refused(await client.http.get(f"/api/tasks/{kept['id']}/diff"), 409, "no_checkpoint")
 
 
-async def test_leftovers_of_a_killed_server_are_swept(tmp_path: Path) -> None:
-    """W4: a server that starts removes the temporary indexes that a killed one left."""
+async def test_leftovers_of_a_killed_server_are_removed(tmp_path: Path) -> None:
+    """W4: A starting server removes the temporary indexes that a killed server left behind."""
     async with serving(tmp_path) as server:
         path = server.repo()
         await ask(server, await opened(server, path), "[[write a.txt one]]")
@@ -489,8 +492,8 @@ async def test_leftovers_of_a_killed_server_are_swept(tmp_path: Path) -> None:
         await eventually(lambda: not left.exists(), "the temporary index is gone")
 
 
-async def test_a_ref_stays_while_another_needs_it(either: Running) -> None:
-    """W4: a task that changed nothing has one ref for before and after; it goes with the last of them."""
+async def test_a_shared_ref_stays_until_its_last_checkpoint_goes(either: Running) -> None:
+    """W4: A task that changed nothing has one ref for both checkpoints, which is removed with the later one."""
     path = either.repo()
     task = await ask(either, await opened(either, path), "Nothing to do.")
     before, after = task["checkpoints"]["before"], task["checkpoints"]["after"]
@@ -506,8 +509,8 @@ async def test_a_ref_stays_while_another_needs_it(either: Running) -> None:
     assert own_refs(path) == {}
 
 
-async def test_a_forgotten_repository_loses_their_refs(either: Running) -> None:
-    """W4, R1: with a repository go the refs of its checkpoints, and no others."""
+async def test_removing_a_repository_removes_its_refs(either: Running) -> None:
+    """W4, R1: Removing a repository deletes the refs of its checkpoints, and no others."""
     path = either.repo()
     session = await opened(either, path)
     await ask(either, session, "[[write a.txt one]]")
@@ -520,8 +523,8 @@ async def test_a_forgotten_repository_loses_their_refs(either: Running) -> None:
     assert list(own_refs(path)) == [others]
 
 
-async def test_a_repository_that_fails_does_not_stand_before_others(server: Running) -> None:
-    """W4: what cannot be forgotten now is left for another time; what is gone altogether is forgotten."""
+async def test_one_failing_repository_does_not_block_pruning(server: Running) -> None:
+    """W4: Checkpoints that cannot be pruned now are left for later; those of a missing folder are pruned."""
     broken, gone, fine = (server.repo(name) for name in ("broken", "gone", "fine"))
     for path in (broken, gone, fine):
         await ask(server, await opened(server, path), "[[write a.txt one]]")
@@ -534,8 +537,8 @@ async def test_a_repository_that_fails_does_not_stand_before_others(server: Runn
     assert own_refs(broken) == {}
 
 
-async def test_files_that_git_has_lost(server: Running) -> None:
-    """W4: if the commit of a checkpoint is gone, that is said, and nothing is touched."""
+async def test_a_checkpoint_whose_commit_is_gone(server: Running) -> None:
+    """W4: If a checkpoint's commit is gone, a diff or restore is refused and changes nothing."""
     path = server.repo()
     session = await opened(server, path)
     task = await ask(server, session, "[[write a.txt one]]")
@@ -549,8 +552,8 @@ async def test_files_that_git_has_lost(server: Running) -> None:
     assert not (path / "a.txt").exists()
 
 
-async def test_no_turn_begins_while_files_are_brought_back(server: Running) -> None:
-    """W4: a prompt that comes meanwhile waits, so that its files before are those that were brought back."""
+async def test_no_turn_starts_during_a_restore(server: Running) -> None:
+    """W4: A prompt that arrives during a restore waits, so its checkpoint holds the restored files."""
     path = server.repo()
     session = await opened(server, path)
     await ask(server, session, "[[write a.txt one]]")
@@ -564,7 +567,7 @@ async def test_no_turn_begins_while_files_are_brought_back(server: Running) -> N
 
 
 async def test_many_sessions_in_one_folder(server: Running) -> None:
-    """W4: several sessions at work in one folder each have whole checkpoints."""
+    """W4: Several sessions that run in one folder at once each have complete checkpoints."""
     path = server.repo()
     sessions = [await opened(server, path) for _ in range(4)]
     tasks = await asyncio.gather(

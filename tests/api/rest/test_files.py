@@ -21,7 +21,7 @@ COUNT = Query("count_files", "SELECT count(*) FROM files", "How many files are k
 
 @pytest.fixture
 async def either(database_url: str, tmp_path: Path) -> AsyncGenerator[Running]:
-    """A server on each of the databases."""
+    """Yields a server on each kind of database."""
     async with serving(tmp_path, database=database_url) as running:
         yield running
 
@@ -35,13 +35,13 @@ async def kept(server: Running) -> int:
 
 
 async def named(server: Running, session_id: str) -> list[Json]:
-    """The files of the last prompt of a session."""
+    """Returns the files of a session's last prompt."""
     messages = await server.client.get(f"/api/sessions/{session_id}/messages")
     return [message for message in messages if message["role"] == "user"][-1]["content"].get("files", [])
 
 
 async def test_files_are_stored_with_their_prompt(either: Running) -> None:
-    """Q1, R4: what is accepted is stored, told in the message, had again byte by byte, exported by name, and removed
+    """Q1, R4: An accepted file is stored, listed in the message, returned byte for byte, listed in exports, and removed
     with its session."""
     session = await opened(either)
     path = f"/api/sessions/{session['id']}"
@@ -64,8 +64,8 @@ async def test_files_are_stored_with_their_prompt(either: Running) -> None:
     refused(await either.client.http.get(f"/api/files/{shot['id']}"), 404, "file_not_found")
 
 
-async def test_a_prompt_without_files_is_as_ever(server: Running) -> None:
-    """R4: the content of a message names files only if there are any."""
+async def test_a_prompt_without_files_has_no_files_field(server: Running) -> None:
+    """R4: A message's content has a `files` field only if the prompt has files."""
     session = await opened(server, initialPrompt="a")
     await server.client.prompt(session["id"], "b", files=[])
     messages = await server.client.get(f"/api/sessions/{session['id']}/messages")
@@ -84,8 +84,9 @@ async def test_a_prompt_without_files_is_as_ever(server: Running) -> None:
         ({"name": "ü\"'.csv", "text": "a,b"}, "application/octet-stream", "attachment"),
     ],
 )
-async def test_nothing_is_shown_that_could_run(server: Running, given: Json, kind: str, how: str) -> None:
-    """A2: only pictures and plain text are shown by a browser; a picture is what it is, not what it is said to be."""
+async def test_files_are_never_shown_as_active_content(server: Running, given: Json, kind: str, how: str) -> None:
+    """A2: Only pictures and plain text are served inline; a picture's type comes from its bytes, not from the
+    client."""
     session = await opened(server)
     await server.client.prompt(session["id"], "look", files=[given])
     (file,) = await named(server, session["id"])
@@ -97,7 +98,7 @@ async def test_nothing_is_shown_that_could_run(server: Running, given: Json, kin
 
 
 async def test_a_file_needs_the_token(server: Running) -> None:
-    """A2: an id alone opens nothing."""
+    """A2: A file's id alone, without the token, gives no access."""
     session = await opened(server)
     await server.client.prompt(session["id"], "look", files=[picture()])
     (file,) = await named(server, session["id"])
@@ -134,8 +135,8 @@ def big(size: int) -> str:
         (None, 400, "bad_request"),
     ],
 )
-async def test_what_is_refused(server: Running, files: Any, status: int, code: str) -> None:
-    """A4: a file that cannot be kept or sent is refused with the prompt, by every way in; nothing is stored."""
+async def test_invalid_files_are_refused(server: Running, files: Any, status: int, code: str) -> None:
+    """A4: Every route refuses a prompt with an invalid file, and stores nothing."""
     session = await opened(server)
     path = f"/api/sessions/{session['id']}"
     refused(await server.client.http.post(f"{path}/prompt", json={"text": "x", "files": files}), status, code)
@@ -148,8 +149,8 @@ async def test_what_is_refused(server: Running, files: Any, status: int, code: s
     assert (await server.client.get(f"{path}/tasks"))["total"] == 0
 
 
-async def test_files_go_with_a_prompt(server: Running) -> None:
-    """A4: files without a prompt are refused; with the largest file there is room for its prompt."""
+async def test_files_need_a_prompt(server: Running) -> None:
+    """A4: Files without a prompt are refused; the largest allowed file leaves room for a long prompt."""
     session = await opened(server)
     body = {"repoId": session["repoId"], "agent": "demo", "files": [NOTES]}
     refused(await server.client.http.post("/api/sessions", json=body), 400, "bad_file")
@@ -163,8 +164,8 @@ async def test_files_go_with_a_prompt(server: Running) -> None:
 
 
 async def test_a_key_covers_the_files(server: Running) -> None:
-    """A4: the same key with the same files gives the first answer and stores nothing twice; other files are another
-    request."""
+    """A4: The same key with the same files returns the first answer and stores nothing twice; other files are a
+    conflict."""
     session = await opened(server)
     path = f"/api/sessions/{session['id']}/prompt"
     body = {"text": "[[say ok]]", "files": [picture()], "idempotencyKey": "k"}

@@ -24,7 +24,7 @@ HANG = "[[hang]]"
 
 
 async def ended(client: Client, repo: Json, prompt: str, **fields: Any) -> Json:
-    """A session whose first turn is over."""
+    """Creates a session and waits until its first turn has ended."""
     session = await client.session(repo["id"], initialPrompt=prompt, **fields)
     await client.wait_task(session["taskId"])
     return session
@@ -34,8 +34,8 @@ def ids(sessions: list[Json]) -> list[str]:
     return [session["id"] for session in sessions]
 
 
-async def test_the_start_page(tmp_path: Path, database_url: str) -> None:
-    """O4: what asks, what failed, what is to be looked at, what runs and waits, and the trees, on both databases."""
+async def test_the_home_view(tmp_path: Path, database_url: str) -> None:
+    """O4: The home view lists approvals, failed, unread, running and queued sessions, and trees, on both databases."""
     async with serving(tmp_path, database=database_url, max_sessions=9) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -84,28 +84,28 @@ async def test_the_start_page(tmp_path: Path, database_url: str) -> None:
             "queued": [0, 0, 0],
             "unread": [0, 0, 1],
         }
-        # Archived ones need nobody, and nobody looks for their trees.
+        # Archived sessions need no attention, and their trees are not listed.
         await client.post(f"/api/sessions/{bad['id']}/archive")
         home = await client.get("/api/home")
         assert home["counts"]["failed"] == 0
         assert bad["id"] not in {tree["session"]["id"] for tree in home["trees"]}
 
 
-async def test_titles_and_prompts_are_cut(server: Running) -> None:
-    """O4: a session without a title is known by the first line of its first prompt; long prompts are cut."""
+async def test_titles_and_prompts_are_shortened(server: Running) -> None:
+    """O4: A session without a title is shown by the first line of its first prompt; long prompts are shortened."""
     repo = await server.client.repo(server.repo())
     long = "\n\n  " + "x" * 300 + "\nsecond"
     await server.client.session(repo["id"], initialPrompt=f"{long}\n[[hang]]")
     (tree,) = (await server.client.get("/api/home"))["trees"]
-    # The agent may have given it a title of its own by now.
+    # By now the agent may have set a title.
     assert tree["session"]["title"].startswith("x" * 40)
     task = tree["session"]["lastTask"]
     assert task is None or len(task["prompt"]) == 200
     assert [first_line(item) for item in (long, " \n", " a \nb")] == ["x" * 119 + "…", "", "a"]
 
 
-async def test_totals_are_of_a_persons_day(server: Running) -> None:
-    """O4: what was used today, this week and ever counts by the clock of whoever asks, and stays when sessions go."""
+async def test_totals_use_the_readers_time_zone(server: Running) -> None:
+    """O4: Totals for today, this week and all time use the reader's time zone, and include purged sessions."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await ended(client, repo, "[[say one two three]]")
@@ -114,7 +114,7 @@ async def test_totals_are_of_a_persons_day(server: Running) -> None:
     assert expected["tokens"] > 0
     totals = (await client.get("/api/home"))["totals"]
     assert totals == {"today": expected, "week": expected, "all": expected}
-    # A clock that stands just after midnight has another day.
+    # In a time zone where it is just after midnight, the day has only begun.
     now = datetime.now(UTC)
     minutes = (now.hour * 60 + now.minute) // 15 * 15
     ahead = 15 + (24 * 60 - minutes) if minutes > 12 * 60 else -minutes
@@ -130,9 +130,9 @@ async def test_totals_are_of_a_persons_day(server: Running) -> None:
         day_began(901)
 
 
-async def test_children_that_have_reported_are_their_parents_to_read(server: Running) -> None:
-    """O4: a parent is to be looked at when all below it is at rest; its children are not, unless they failed or their
-    report was held, and a question aside never is."""
+async def test_reported_children_need_no_review(server: Running) -> None:
+    """O4: A parent needs review once all its children are idle; a child needs attention only if it failed or its report
+    was held, and a side question never does."""
     client = server.client
     repo = await client.repo(server.repo())
     root = await ended(client, repo, "[[say one]]", title="root")
@@ -160,15 +160,16 @@ async def test_children_that_have_reported_are_their_parents_to_read(server: Run
     await client.post("/api/wait", {"sessionIds": [root["id"]]})
     home = await client.get("/api/home")
     assert ids(home["needs"]["failed"]) == [child["sessionId"]]
-    # With the parent gone for good, its children's reports are held: people are to read them.
+    # Once the parent has ended, its child's reports are held for a person to read.
     await client.post(f"/api/sessions/{root['id']}/complete")
     await client.wait_task(await client.prompt(child["sessionId"], "[[say alone]]"))
     home = await client.get("/api/home")
     assert set(ids(home["needs"]["review"])) == {root["id"], child["sessionId"]}
 
 
-async def test_seeing_is_noted_once(tmp_path: Path, database_url: str) -> None:
-    """O4: whoever has looked has seen all that ended so far; looking again writes nothing, news makes it unread."""
+async def test_seen_is_recorded_once(tmp_path: Path, database_url: str) -> None:
+    """O4: Marking a session as seen covers every turn that has ended; repeating it writes nothing; a new turn makes it
+    unread."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -184,7 +185,7 @@ async def test_seeing_is_noted_once(tmp_path: Path, database_url: str) -> None:
             assert seen["activeAt"] == before["activeAt"]
             assert await client.post(f"{address}/seen") == seen
             assert (await client.get("/api/home"))["counts"]["review"] == 0
-            # What lists and transcripts keep of it is not old.
+            # Lists and the session itself show the new value, not a cached one.
             assert (await client.get("/api/sessions"))["sessions"][0]["seenAt"] == seen["seenAt"]
             assert (await client.get(address))["seenAt"] == seen["seenAt"]
             await client.call("PATCH", address, json={"title": "renamed"})
@@ -196,18 +197,18 @@ async def test_seeing_is_noted_once(tmp_path: Path, database_url: str) -> None:
         assert (again["id"], again["unread"]) == (session["id"], True)
         later = await client.post(f"{address}/seen", {"idempotencyKey": "once"})
         assert later["seenAt"] > seen["seenAt"]
-        # Made out of it, nothing is seen that nobody looked at.
+        # A fork starts unseen.
         fork = await client.post(f"{address}/fork", {})
         assert (await client.get(f"/api/sessions/{fork['sessionId']}"))["seenAt"] is None
-        # What was only stopped is no news.
+        # A stopped turn does not make a session unread.
         stopping = await client.prompt(session["id"], HANG)
         await client.wait_task(stopping, "running")
         await client.post(f"{address}/stop")
         assert (await client.get("/api/home"))["counts"]["review"] == 0
 
 
-async def test_sessions_see_for_nobody(server: Running) -> None:
-    """O4: an agent cannot say that a person has looked."""
+async def test_sessions_cannot_mark_as_seen(server: Running) -> None:
+    """O4: An agent cannot mark a session as seen by a person."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await ended(client, repo, "[[say one]]")
@@ -219,7 +220,7 @@ async def test_sessions_see_for_nobody(server: Running) -> None:
 
 
 async def test_lists_are_bounded_and_counts_are_not(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O4: a page is never given more than it can show, and is told how much there is."""
+    """O4: Each list is limited to what the page can show, and the counts are complete."""
     assert (MOST, module.MOST_TREES) == (50, 20)
     monkeypatch.setattr(module, "MOST", 1)
     monkeypatch.setattr(module, "MOST_TREES", 2)
@@ -232,7 +233,8 @@ async def test_lists_are_bounded_and_counts_are_not(server: Running, monkeypatch
 
 
 async def test_the_tour(server: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """O1, O4: a small repository to try things in: made once, whoever the user is to git; it goes with its work."""
+    """O1, O4: The tour creates one small repository, whatever the user's git configuration, and removes it with its
+    sessions."""
     client = server.client
     config = tmp_path / "gitconfig"
     config.write_text("[user]\n\tname = Somebody\n[commit]\n\tgpgsign = true\n[init]\n\tdefaultBranch = trunk\n")
@@ -262,13 +264,13 @@ async def test_the_tour(server: Running, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert await client.call("DELETE", "/api/tour") == nothing
 
 
-async def test_the_tour_takes_no_place_of_others(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O1: a folder that comes up at the last moment is left as it is, also if the tour then cannot be made."""
+async def test_the_tour_never_takes_an_existing_folder(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: A folder that appears at the last moment is left as it is, and the tour uses another name."""
     places = tour_module._folders  # pyright: ignore[reportPrivateUsage]
     taken = server.root / "bough-tour"
 
     def late(root: Path) -> list[Path]:
-        """Somebody makes the folder just after it was seen that there is none."""
+        """Creates the folder just after the tour has found the name free."""
         found = places(root)
 
         class Late(type(found[0])):

@@ -15,7 +15,7 @@ def header(key: str) -> Json:
 
 
 async def test_header_and_body_are_the_same_key(server: Running) -> None:
-    """A4: a key counts wherever it is given, and the answer is the same to the letter."""
+    """A4: A key in the header and a key in the body mean the same, and the answer is byte for byte the same."""
     repo = await server.client.repo(server.repo())
     asked = {"repoId": repo["id"], "agent": "demo", "initialPrompt": "hello"}
     http = server.client.http
@@ -31,8 +31,8 @@ async def test_header_and_body_are_the_same_key(server: Running) -> None:
     assert other.json()["id"] != first.json()["id"]
 
 
-async def test_the_same_key_at_once(server: Running) -> None:
-    """A4: callers that cannot wait for each other get one session, one task and one answer."""
+async def test_concurrent_requests_with_the_same_key(server: Running) -> None:
+    """A4: Concurrent requests with one key create one session, one task, and get one answer."""
     client = server.client
     repo = await client.repo(server.repo())
     asked = {"repoId": repo["id"], "agent": "demo"}
@@ -47,7 +47,8 @@ async def test_the_same_key_at_once(server: Running) -> None:
 
 
 async def test_a_key_belongs_to_one_request(server: Running) -> None:
-    """A4: another body under a used key is a conflict and does nothing; another place is another matter."""
+    """A4: A different body under a used key is a conflict and changes nothing; another route or record may reuse the
+    key."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], idempotencyKey="k")
@@ -63,8 +64,8 @@ async def test_a_key_belongs_to_one_request(server: Running) -> None:
     assert (await client.get("/api/tasks"))["total"] == 2
 
 
-async def test_the_spelling_of_an_id_makes_no_other_request(server: Running) -> None:
-    """A4, R5: a key belongs to a route and a record; the record is the same however its id is written."""
+async def test_short_and_full_ids_are_the_same_request(server: Running) -> None:
+    """A4, R5: A key belongs to a route and a record, however the record's id is written."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], permissionMode="ask")
@@ -92,7 +93,7 @@ async def test_the_spelling_of_an_id_makes_no_other_request(server: Running) -> 
 
 
 async def test_one_request_has_one_key(server: Running) -> None:
-    """A4: a header and a body that name different keys contradict each other; the same twice is one."""
+    """A4: Different keys in the header and the body are refused; the same key in both counts once."""
     body = {"name": "board", "idempotencyKey": "one"}
     error = refused(
         await server.client.http.post("/api/boards", json=body, **header("two")), 400, "bad_idempotency_key"
@@ -102,8 +103,8 @@ async def test_one_request_has_one_key(server: Running) -> None:
     assert (await server.client.http.post("/api/boards", json=body, **header("one"))).status_code == 201
 
 
-async def test_a_refusal_is_not_kept(server: Running) -> None:
-    """A4: a request that was refused may be tried again under its key."""
+async def test_a_refusal_does_not_use_up_the_key(server: Running) -> None:
+    """A4: A refused request can be retried with the same key."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"])
@@ -115,7 +116,7 @@ async def test_a_refusal_is_not_kept(server: Running) -> None:
 
 
 async def test_keys_survive_a_restart(tmp_path: Path) -> None:
-    """A4: a client that never saw its answer asks the next server and gets it."""
+    """A4: A client that missed its answer gets it from the restarted server."""
     asked: Json = {"agent": "demo", "initialPrompt": "hello", "idempotencyKey": "k"}
     async with serving(tmp_path) as server:
         asked["repoId"] = (await server.client.repo(server.repo()))["id"]
@@ -128,8 +129,8 @@ async def test_keys_survive_a_restart(tmp_path: Path) -> None:
         assert (await server.client.get("/api/tasks"))["total"] == 1
 
 
-async def test_a_kept_answer_passes_limits(tmp_path: Path) -> None:
-    """A4, T5: the retry of a request that was taken is answered even when another one would be refused."""
+async def test_a_retry_is_not_subject_to_limits(tmp_path: Path) -> None:
+    """A4, T5: A retry of an accepted request is answered even where a new request would be refused."""
     async with serving(tmp_path, max_sessions=1, max_queue=1) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -142,8 +143,8 @@ async def test_a_kept_answer_passes_limits(tmp_path: Path) -> None:
         assert await client.prompt(session["id"], "two", idempotencyKey="q") == waiting
 
 
-async def test_every_post_keeps_its_answer(server: Running) -> None:
-    """A4: repos, boards, MCP servers, archive, resume, complete, stop and approvals, each acts once per key."""
+async def test_every_post_supports_keys(server: Running) -> None:
+    """A4: Repos, boards, MCP servers, archive, resume, complete, stop and approvals each act once per key."""
     client = server.client
 
     async def twice(path: str, body: Json) -> Any:
@@ -171,7 +172,7 @@ async def test_every_post_keeps_its_answer(server: Running) -> None:
 
 
 async def test_a_repeated_stop_does_not_stop_the_next_turn(server: Running) -> None:
-    """A4, T6: the retry of a stop gives the answer of the first, and the turn that runs by then goes on."""
+    """A4, T6: A repeated stop returns the first answer and does not stop the turn that is running by then."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], initialPrompt="[[slow 100 30]]")
@@ -189,8 +190,8 @@ async def test_a_repeated_stop_does_not_stop_the_next_turn(server: Running) -> N
 
 
 async def test_a_repeated_cancel_of_a_task(server: Running) -> None:
-    """A4, Q5: the retry gives the answer of the first, of a prompt that waited and of a turn that ran; the turn that
-    runs by then goes on. Without the key it is refused, since nothing is left to cancel."""
+    """A4, Q5: A repeated cancel returns the first answer, for a queued and for a running task, and leaves the next turn
+    running. Without the key it is refused, because nothing is left to cancel."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], initialPrompt="[[slow 100 30]]")
@@ -210,7 +211,7 @@ async def test_a_repeated_cancel_of_a_task(server: Running) -> None:
 
 
 async def test_a_repeated_complete_does_not_end_a_resumed_session(server: Running) -> None:
-    """A4, T2: the retry of a complete gives the answer of the first; a session resumed since then works on."""
+    """A4, T2: A repeated complete returns the first answer and does not end a session that was resumed since."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], initialPrompt="[[say hello]]")
@@ -226,8 +227,8 @@ async def test_a_repeated_complete_does_not_end_a_resumed_session(server: Runnin
     assert (await client.get(mine))["status"] == "active"
 
 
-async def test_keys_that_are_none(server: Running) -> None:
-    """A4: an empty, an endless or a broken key is refused before anything happens."""
+async def test_invalid_keys_are_refused(server: Running) -> None:
+    """A4: Refuses empty, overlong and malformed keys before anything happens."""
     for key in ("", "x" * 201, "a\0b"):
         asked = {"name": "board", "idempotencyKey": key}
         refused(await server.client.http.post("/api/boards", json=asked), 400, "bad_idempotency_key")

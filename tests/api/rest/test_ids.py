@@ -15,7 +15,7 @@ NOUNS = ("repos", "boards", "mcp-servers", "sessions", "tasks", "messages", "app
 
 @pytest.fixture
 async def records(server: Running) -> AsyncGenerator[dict[str, Json]]:
-    """One record of every noun."""
+    """Yields one record of each kind."""
     client = server.client
     repo = await client.repo(server.repo())
     mcp = await client.post("/api/mcp-servers", {"name": "one", "transport": "http", "url": "http://127.0.0.1:1"})
@@ -32,15 +32,15 @@ async def records(server: Running) -> AsyncGenerator[dict[str, Json]]:
     }
 
 
-async def test_beginnings_and_ends_of_every_noun(server: Running, records: dict[str, Json]) -> None:
-    """R5: any beginning and any end of 8 characters or more that is unique, in any case."""
+async def test_prefixes_and_suffixes_of_every_kind_of_id(server: Running, records: dict[str, Json]) -> None:
+    """R5: Accepts any unique prefix or suffix of at least 8 characters, in either case."""
     assert records.keys() == set(NOUNS)
     for noun, record in records.items():
         whole = record["id"]
         ends = [whole[-length:] for length in (SHORTEST, 12, 13, 20, LENGTH - 1)]
         beginnings = [whole[:length] for length in (23, 28, LENGTH - 1)]
         if noun not in ("messages", "tasks"):
-            # Rows of these two are born together with others, within the same moment.
+            # Several of these are created within the same moment, so short prefixes are ambiguous.
             beginnings += [whole[:length] for length in (SHORTEST, 13)]
         for short in (
             whole,
@@ -55,8 +55,9 @@ async def test_beginnings_and_ends_of_every_noun(server: Running, records: dict[
             assert found["id"] == whole, (noun, short)
 
 
-async def test_what_is_no_id(server: Running, records: dict[str, Json]) -> None:
-    """R5: too short, too long, in the middle, not hexadecimal, or of nobody: refused, and never a broken server."""
+async def test_invalid_and_unknown_ids(server: Running, records: dict[str, Json]) -> None:
+    """R5: Refuses ids that are too short, too long, not hexadecimal, or unknown, and never fails with a server
+    error."""
     for noun in NOUNS:
         whole = records[noun]["id"]
         for wrong in ("0", whole[:7], whole[-7:], whole + "0", whole[:8] + "%25", "zzzzzzzz", "%F0%9F%8C%B1" * 8):
@@ -70,7 +71,7 @@ async def test_what_is_no_id(server: Running, records: dict[str, Json]) -> None:
 
 
 async def test_an_ambiguous_id_lists_the_candidates(server: Running) -> None:
-    """R5: siblings born together share their beginning; each is still found by its end."""
+    """R5: Records created together share a prefix; each is still found by its suffix."""
     boards = [await server.client.post("/api/boards", {"name": f"board {number}"}) for number in range(3)]
     ids = sorted(board["id"] for board in boards)
     shared = ids[0][:SHORTEST]
@@ -84,7 +85,7 @@ async def test_an_ambiguous_id_lists_the_candidates(server: Running) -> None:
 
 
 async def test_short_ids_in_bodies_and_queries(server: Running, records: dict[str, Json]) -> None:
-    """R5: an id is short in a body and in a query as it is in a path, and the whole one is stored."""
+    """R5: Bodies and queries accept short ids as paths do, and the full id is stored."""
     client = server.client
     session, mcp, repo = records["sessions"], records["mcp-servers"], records["repos"]
     short = session["id"][-8:]
@@ -111,8 +112,8 @@ async def test_short_ids_in_bodies_and_queries(server: Running, records: dict[st
         assert (await events.until(lambda event: event.get("objectId") == first))["sessionId"] == session["id"]
 
 
-async def test_ids_of_nobody_in_bodies_and_queries(server: Running, records: dict[str, Json]) -> None:
-    """R5, A4: an id that names nothing is refused the same whether it is whole or short; nothing is made of it."""
+async def test_unknown_ids_in_bodies_and_queries(server: Running, records: dict[str, Json]) -> None:
+    """R5, A4: Full and short ids that match nothing are refused alike, and nothing is created."""
     http = server.client.http
     repo, session = records["repos"], records["sessions"]
     for nobody in (NOBODY, NOBODY[:8]):
@@ -132,8 +133,8 @@ async def test_ids_of_nobody_in_bodies_and_queries(server: Running, records: dic
     assert (await server.client.get("/api/sessions"))["total"] == 1
 
 
-async def test_a_message_of_another_session_is_no_mark(server: Running, records: dict[str, Json]) -> None:
-    """A1: `before` and `after` name a message of the same transcript; any other is not found there."""
+async def test_messages_of_another_session_are_not_found(server: Running, records: dict[str, Json]) -> None:
+    """A1: `before` and `after` must name a message of the same transcript."""
     other = await server.client.session(records["repos"]["id"], initialPrompt="hello")
     await server.client.wait_task(other["taskId"])
     foreign = records["messages"]["id"]

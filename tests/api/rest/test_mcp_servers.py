@@ -1,4 +1,4 @@
-"""Tests MCP servers: added, shown without secrets, changed and removed, while agents get the real values."""
+"""Tests that MCP servers are added, shown without secrets, changed and removed, while agents get the real values."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SECRETS = ("pass-1f", "query-2e", "query-3d", "query-4c", "header-5b", "header-6
 
 
 async def given(server: Running, server_id: str) -> Json:
-    """An MCP server as an agent is handed it."""
+    """Returns an MCP server as an agent receives it."""
     (found,), _ = await server.services.store.read(
         lambda tx: mcp_servers.for_agent(tx, [server_id], http=True, sse=True)
     )
     return msgspec.to_builtins(found)
 
 
-async def test_what_is_secret_is_kept_and_not_shown(server: Running) -> None:
-    """R1: logins and query values of an address, values of headers and env are for the agent alone."""
+async def test_secrets_are_stored_and_never_shown(server: Running) -> None:
+    """R1: Only the agent sees the passwords and query values of a URL and the values of headers and env."""
     client = server.client
     async with client.events() as events:
         remote = await client.post("/api/mcp-servers", REMOTE)
@@ -50,7 +50,7 @@ async def test_what_is_secret_is_kept_and_not_shown(server: Running) -> None:
 
 
 async def test_every_field_can_be_changed(server: Running) -> None:
-    """A2: name, command, args, env, url, headers and enabled, checked like new ones; what is not named stays."""
+    """A2: Name, command, args, env, url, headers and enabled can be changed and are validated; omitted fields stay."""
     client = server.client
     local = await client.post("/api/mcp-servers", LOCAL | {"env": {"KEY": "env-7f", "OTHER": "x"}})
     path = f"/api/mcp-servers/{local['id']}"
@@ -58,7 +58,7 @@ async def test_every_field_can_be_changed(server: Running) -> None:
     changed = await client.call("PATCH", path, json=wanted)
     assert {name: changed[name] for name in wanted} == wanted
     assert changed["env"] == local["env"]
-    # A value that comes back as it was shown is the one that is kept.
+    # A masked value that is sent back leaves the stored value unchanged.
     await client.call("PATCH", path, json={"env": {"KEY": "***", "MORE": "y"}, "enabled": True})
     assert (await given(server, local["id"]))["env"] == [
         {"name": "KEY", "value": "env-7f"},
@@ -85,16 +85,16 @@ async def test_every_field_can_be_changed(server: Running) -> None:
     assert (await client.get(there))["name"] == "remote"
 
 
-async def test_names_are_what_agents_can_use(server: Running) -> None:
-    """R1: letters, digits, `_` and `-`, at most 64 of them."""
+async def test_names_must_suit_every_agent(server: Running) -> None:
+    """R1: A name has 1 to 64 letters, digits, `_` and `-`."""
     for name in ("", " ", "a b", "a/b", "é", "a.b", "x" * 65, "a\n"):
         refused(await server.client.http.post("/api/mcp-servers", json=LOCAL | {"name": name}), 400, "bad_name")
     for name in ("a", "A_b-9", "x" * 64):
         assert (await server.client.post("/api/mcp-servers", LOCAL | {"name": name}))["name"] == name
 
 
-async def test_a_removed_server_leaves_its_sessions(tmp_path: Path, database_url: str) -> None:
-    """A2, R2: whoever was given the server no longer is, and everybody is told; the session works on."""
+async def test_a_removed_server_is_removed_from_its_sessions(tmp_path: Path, database_url: str) -> None:
+    """A2, R2: Removing a server removes it from its sessions, with an event for each; the sessions continue to work."""
     async with serving(tmp_path, database=database_url) as server:
         await removal(server)
 

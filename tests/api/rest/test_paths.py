@@ -18,7 +18,7 @@ async def register(server: Running, path: str | Path) -> Any:
 
 
 async def escapes(server: Running, path: str | Path) -> None:
-    """Refused as an escape, and written to the log as one, with what was asked for and where it led."""
+    """Checks that a path is refused as an escape, and logged once with the given path and its target."""
     with capture_logs() as lines:
         answer = await register(server, path)
     refused(answer, 403, "path_outside_root")
@@ -30,8 +30,8 @@ async def escapes(server: Running, path: str | Path) -> None:
     assert (await server.client.get("/api/repos"))["total"] == 0
 
 
-async def test_what_lies_inside_is_taken(server: Running) -> None:
-    """W3: a folder inside, a link from inside to inside and the root itself, each under its real path."""
+async def test_paths_inside_the_root_are_accepted(server: Running) -> None:
+    """W3: Accepts folders inside the root, links between them and the root itself, and stores the real path."""
     repo = server.repo("project")
     (server.root / "link").symlink_to(repo)
     (server.root / "plain").mkdir()
@@ -50,8 +50,9 @@ async def test_what_lies_inside_is_taken(server: Running) -> None:
     assert (await server.client.get("/api/repos"))["total"] == 3
 
 
-async def test_paths_out_of_the_root_are_escapes(server: Running, tmp_path: Path) -> None:
-    """W3, seed 004: `..`, links, look-alike siblings and other cases lead out, whether or not anything is there."""
+async def test_paths_outside_the_root_are_refused(server: Running, tmp_path: Path) -> None:
+    """W3, seed 004: Paths that leave the root through `..`, links, similar names or case are refused, existing or
+    not."""
     outside = make_repo(tmp_path / "outside")
     evil = make_repo(server.root.with_name(server.root.name + "-evil"))
     inside = server.root / "inside"
@@ -83,8 +84,8 @@ async def test_paths_out_of_the_root_are_escapes(server: Running, tmp_path: Path
         await escapes(server, path)
 
 
-async def test_the_home_folder_is_no_way_out(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W3: `~` is the home folder and counts as what it stands for."""
+async def test_the_home_folder_is_checked_too(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W3: `~` is expanded to the home folder before the path is checked."""
     monkeypatch.setenv("HOME", str(tmp_path))
     await escapes(server, "~")
     await escapes(server, "~/outside")
@@ -94,8 +95,8 @@ async def test_the_home_folder_is_no_way_out(server: Running, tmp_path: Path, mo
     assert (await register(server, "~/project")).json()["path"] == str(server.root / "project")
 
 
-async def test_paths_that_are_none(server: Running) -> None:
-    """W3: what is not absolute, no folder, too long or no path at all is told so and is no security matter."""
+async def test_invalid_paths_are_not_escapes(server: Running) -> None:
+    """W3: Paths that are relative, too long, malformed or not a folder are refused, but not logged as escapes."""
     (server.root / "file").write_text("x")
     (server.root / "loop").symlink_to(server.root / "loop")
     wrong = {
@@ -119,8 +120,8 @@ async def test_paths_that_are_none(server: Running) -> None:
     assert not [line for line in lines if line["event"] == "path_escape"]
 
 
-async def test_a_repository_cannot_point_out(server: Running, tmp_path: Path) -> None:
-    """W3: A working copy whose git configuration names another top folder is judged by that folder."""
+async def test_git_configuration_cannot_lead_outside(server: Running, tmp_path: Path) -> None:
+    """W3: A working copy whose git configuration names another top folder is checked by that folder."""
     outside = make_repo(tmp_path / "outside")
     trap = server.repo("trap")
     git(trap, "config", "core.worktree", str(outside))
@@ -129,8 +130,8 @@ async def test_a_repository_cannot_point_out(server: Running, tmp_path: Path) ->
     assert [line for line in lines if line["event"] == "path_escape"]
 
 
-async def test_a_known_repository_that_moved_out_is_refused(server: Running, tmp_path: Path) -> None:
-    """W3, seed 004: the path is looked at again when a session is opened, not only when it was registered."""
+async def test_a_repository_that_moved_outside_is_refused(server: Running, tmp_path: Path) -> None:
+    """W3, seed 004: The path is checked again when a session is created, not only at registration."""
     outside = make_repo(tmp_path / "outside")
     repo = await server.client.repo(server.repo("project"))
     (server.root / "project").rename(tmp_path / "moved")
@@ -143,8 +144,8 @@ async def test_a_known_repository_that_moved_out_is_refused(server: Running, tmp
     assert (await server.client.get("/api/sessions"))["total"] == 0
 
 
-async def test_a_narrower_root_shuts_known_repositories_out(tmp_path: Path) -> None:
-    """W3: after a restart with another root, what was registered before is judged by the new one."""
+async def test_a_narrower_root_excludes_known_repositories(tmp_path: Path) -> None:
+    """W3: After a restart with another root, repositories that are already registered must be inside the new root."""
     async with serving(tmp_path) as server:
         repo = await server.client.repo(server.repo("project"))
         narrow = server.root / "narrow"
@@ -155,7 +156,7 @@ async def test_a_narrower_root_shuts_known_repositories_out(tmp_path: Path) -> N
 
 
 async def test_context_files_stay_in_the_folder(server: Running, tmp_path: Path) -> None:
-    """W3: a context file is a file of the session's own folder, however it is spelled."""
+    """W3: A context file must be inside the session's folder, however its path is written."""
     (tmp_path / "secret").write_text("x")
     repo = server.repo("project")
     sibling = server.repo("project-evil")
@@ -182,8 +183,8 @@ async def test_context_files_stay_in_the_folder(server: Running, tmp_path: Path)
     ]
 
 
-async def test_the_data_folder_is_no_place_to_work(tmp_path: Path) -> None:
-    """W3: what lies in Bough's own data folder is refused and logged; a folder that contains it is not."""
+async def test_the_data_folder_is_refused(tmp_path: Path) -> None:
+    """W3: Paths inside Bough's data folder are refused and logged; a folder that contains it is allowed."""
     async with serving(tmp_path, workspace_root=str(tmp_path)) as server:
         inside = make_repo(server.data / "repo")
         (tmp_path / "link").symlink_to(server.data)
@@ -198,7 +199,7 @@ async def test_the_data_folder_is_no_place_to_work(tmp_path: Path) -> None:
         session = await server.client.session(home["id"])
         path = f"/api/sessions/{session['id']}"
         refused(await server.client.http.patch(path, json=token), 403, "path_in_data_folder")
-        # What was registered before is judged again.
+        # A registered repository is checked again.
         moved = (await register(server, make_repo(tmp_path / "project"))).json()
         (tmp_path / "project").rename(tmp_path / "elsewhere")
         (tmp_path / "project").symlink_to(inside)
@@ -206,8 +207,8 @@ async def test_the_data_folder_is_no_place_to_work(tmp_path: Path) -> None:
         refused(await server.client.http.post("/api/sessions", json=asked), 403, "path_in_data_folder")
 
 
-async def test_the_git_folder_stands_for_its_working_copy(server: Running) -> None:
-    """R1, L3: whatever lies in `.git` means the top of the working copy; a bare repository is its own."""
+async def test_a_path_inside_git_means_its_working_copy(server: Running) -> None:
+    """R1, L3: A path inside `.git` registers the top of its working copy; a bare repository registers itself."""
     repo = server.repo("project")
     for inside in (".git", ".git/refs", ".git/objects/info"):
         answer = await register(server, repo / inside)
@@ -219,7 +220,8 @@ async def test_the_git_folder_stands_for_its_working_copy(server: Running) -> No
 
 
 async def test_a_known_repository_keeps_its_name(server: Running) -> None:
-    """R1: registered again it is given back; under another name it is refused, and the answer says which it is."""
+    """R1: Registering a repository again returns it; with another name it is refused, and the error gives the known
+    one."""
     path = server.repo("project")
     body = {"path": str(path), "name": "Mine"}
     first = await server.client.post("/api/repos", body)

@@ -28,8 +28,8 @@ async def order(client: Client) -> list[tuple[int, str]]:
     return [(rule["position"], rule["note"]) for rule in (await client.get(RULES))["rules"]]
 
 
-async def test_a_rule_is_made_and_shown(server: Running) -> None:
-    """P3, A2, A3: a rule has every field, who made it and when; lists and events show it as it is."""
+async def test_a_rule_is_created_and_shown(server: Running) -> None:
+    """P3, A2, A3: A rule has every field, its author and its times, and is the same in answers, lists and events."""
     client = server.client
     async with client.events() as events:
         rule = await add(client, "deny", agent="demo", kind="execute", command="git push*", note="By hand only.")
@@ -46,7 +46,7 @@ async def test_a_rule_is_made_and_shown(server: Running) -> None:
 
 
 async def test_positions_stay_dense(tmp_path: Path, database_url: str) -> None:
-    """P3: a rule goes where it is put, the others close up, and whoever moved is announced."""
+    """P3: A rule takes the requested position, the others move up without gaps, and each that moved is announced."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
         a, b, c = [await add(client, "ask", note=note) for note in "abc"]
@@ -76,7 +76,7 @@ async def test_positions_stay_dense(tmp_path: Path, database_url: str) -> None:
 
 
 async def test_every_field_of_a_rule_can_be_changed(server: Running) -> None:
-    """P3: what is named changes, null takes a condition away, all is checked as in a new rule."""
+    """P3: Only named fields change, null clears a condition, and the result is validated like a new rule."""
     client = server.client
     rule = await add(client, "allow", command="git *", agent="demo")
     path = f"{RULES}/{rule['id']}"
@@ -97,8 +97,9 @@ async def test_every_field_of_a_rule_can_be_changed(server: Running) -> None:
     assert await client.get(path) == changed
 
 
-async def test_what_is_no_rule(server: Running) -> None:
-    """P3: unknown agents and kinds, patterns that are none, and an allowance of everything are refused with a word."""
+async def test_invalid_rules_are_refused(server: Running) -> None:
+    """P3: Refuses unknown agents and kinds, invalid patterns, and rules that allow everything, each with an
+    explanation."""
     http = server.client.http
     for body, code, says in (
         ({"effect": "allow"}, "rule_too_wide", "mode allow-all"),
@@ -118,13 +119,13 @@ async def test_what_is_no_rule(server: Running) -> None:
     ):
         assert says in refused(await http.post(RULES, json=body), 400, code)["message"]
     assert (await server.client.get(RULES))["total"] == 0
-    # What only narrows may be said of everything.
+    # Rules that only restrict may apply to everything.
     for effect in ("ask", "deny"):
         assert (await add(server.client, effect))["kind"] is None
 
 
-async def test_rules_are_found_by_short_ids_and_keys(server: Running) -> None:
-    """R5, A4: beginnings and ends of ids, unknown ones, and the same answer to the same key."""
+async def test_rules_accept_short_ids_and_keys(server: Running) -> None:
+    """R5, A4: Rules are found by short ids, unknown ids are refused, and the same key returns the same answer."""
     client = server.client
     rule = await add(client, "deny", kind="delete", idempotencyKey="k")
     assert await add(client, "deny", kind="delete", idempotencyKey="k") == rule
@@ -140,8 +141,8 @@ async def test_rules_are_found_by_short_ids_and_keys(server: Running) -> None:
     refused(await client.http.get(f"{RULES}/short"), 400, "bad_id")
 
 
-async def test_sessions_do_not_write_their_own_rules(server: Running) -> None:
-    """P3: who works under the policy may read it, and not change it."""
+async def test_sessions_cannot_change_the_policy(server: Running) -> None:
+    """P3: A session may read the policy that it works under, but not change it."""
     services = server.services
     agent = Caller(kind="session", id=NOBODY)
     rule = await services.rules.add(Caller(), NewRule("deny"))
@@ -158,7 +159,7 @@ async def test_sessions_do_not_write_their_own_rules(server: Running) -> None:
 
 
 async def test_an_explanation_names_the_rule(server: Running) -> None:
-    """P3: what would be answered, by what, why, and every rule with why it does or does not match."""
+    """P3: An explanation gives the decision, its source and reason, and why each rule does or does not match."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], permissionMode="ask")
@@ -178,7 +179,7 @@ async def test_an_explanation_names_the_rule(server: Running) -> None:
     assert [item["matched"] for item in harmless["considered"]] == [False, False]
     docs = await client.post(EXPLAIN, {"sessionId": session["id"], "paths": ["docs/a.md"]})
     assert (docs["effect"], docs["id"]) == ("deny", other["id"])
-    # Beside a session: another mode; without one: an agent, a folder, a mode.
+    # A session can be explained with another mode; without a session, the agent, folder and mode can be given.
     lax = await client.post(EXPLAIN, asked | {"command": "git log", "permissionMode": "allow-all"})
     assert lax["effect"] == "allow"
     alone = {"agent": "demo", "cwd": str(server.root), "permissionMode": "acceptEdits"}
@@ -187,8 +188,8 @@ async def test_an_explanation_names_the_rule(server: Running) -> None:
     assert (await client.post(EXPLAIN, {}))["by"] == "mode"
 
 
-async def test_explanations_keep_answers_and_refuse_nonsense(server: Running) -> None:
-    """A4: the same key gives the same answer though the rules have changed; what is no use of a tool is refused."""
+async def test_explanations_support_keys_and_refuse_invalid_uses(server: Running) -> None:
+    """A4: The same key returns the same explanation even if the rules have changed; an invalid tool use is refused."""
     client = server.client
     asked = {"command": "ls", "idempotencyKey": "k"}
     rule = await add(client, "deny", kind="execute")
@@ -209,8 +210,8 @@ async def test_explanations_keep_answers_and_refuse_nonsense(server: Running) ->
         refused(await client.http.post(EXPLAIN, json=body), status, code)
 
 
-async def test_a_rule_counts_at_once(server: Running) -> None:
-    """P3: the next question of a session that runs already is answered by a rule that was made meanwhile."""
+async def test_a_rule_applies_at_once(server: Running) -> None:
+    """P3: A new rule decides the next tool use of a turn that is already running."""
     client = server.client
     folder = server.repo()
     session = await client.session((await client.repo(folder))["id"], permissionMode="ask")
@@ -223,8 +224,8 @@ async def test_a_rule_counts_at_once(server: Running) -> None:
     assert (folder / "allowed").exists() and not (folder / "denied").exists()
 
 
-async def test_choices_are_listed_and_forgotten(server: Running) -> None:
-    """P3: what somebody said *always* to is shown with its reach; forgotten, it is asked again."""
+async def test_choices_are_listed_and_removed(server: Running) -> None:
+    """P3: Lists every *always* answer with its scope; once it is removed, the agent has to ask again."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], permissionMode="ask")
@@ -260,8 +261,8 @@ async def test_choices_are_listed_and_forgotten(server: Running) -> None:
     assert "touch two" in (await client.approval(other["id"]))["title"]
 
 
-async def test_a_forgotten_choice_leaves_its_session(server: Running) -> None:
-    """P3, R2: `allowedTools` of a session are what is still remembered for it."""
+async def test_a_removed_choice_leaves_its_session(server: Running) -> None:
+    """P3, R2: A session's `allowedTools` lists only the choices that still apply."""
     client = server.client
     session = await client.session((await client.repo(server.repo()))["id"], permissionMode="ask")
     for name in ("one", "two"):

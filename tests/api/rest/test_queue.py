@@ -15,7 +15,7 @@ from tests.support.server import Running, serving
 
 
 class Queue:
-    """A session whose queue is looked at; it is paused, so that nothing leaves by itself."""
+    """A session and helpers to fill, pause and read its queue."""
 
     def __init__(self, client: Client, session: Json) -> None:
         self.client = client
@@ -26,13 +26,13 @@ class Queue:
         return await self.client.call("PATCH", self.path, json={"queuePaused": paused})
 
     async def fill(self, *texts: str) -> list[str]:
-        """Behind a turn that hangs, so that the queue stays."""
+        """Queues prompts behind a turn that never ends, so that they stay queued."""
         running = await self.client.prompt(self.id, "[[hang]]")
         await self.client.wait_task(running, "running")
         return [running, *[await self.client.prompt(self.id, text) for text in texts]]
 
     async def waiting(self) -> list[str]:
-        """What waits, in order."""
+        """Returns the queued prompts in order."""
         page = await self.client.get(f"{self.path}/tasks?status=queued&limit=500")
         return [task["prompt"] for task in page["tasks"]]
 
@@ -47,7 +47,7 @@ async def queue(server: Running) -> AsyncGenerator[Queue]:
 
 
 async def test_prompts_run_in_order(queue: Queue) -> None:
-    """Q1, Q2: 30 prompts sent one after another are answered one after another, none lost, none twice."""
+    """Q1, Q2: 30 prompts sent one after another are answered in order, each exactly once."""
     tasks = [await queue.client.prompt(queue.id, f"[[say {number}]]") for number in range(30)]
     await queue.client.wait_task(tasks[-1])
     assert await queue.client.texts(queue.id) == [str(number) for number in range(30)]
@@ -62,7 +62,7 @@ async def test_prompts_run_in_order(queue: Queue) -> None:
 
 
 async def test_a_turn_never_overlaps_another(queue: Queue) -> None:
-    """Q1: prompts that arrive all at once still run one at a time, in one order for queue and transcript."""
+    """Q1: Prompts that arrive at once run one at a time, in the same order in queue and transcript."""
     tasks = await asyncio.gather(*(queue.client.prompt(queue.id, f"[[say {number}]]") for number in range(20)))
     page = await queue.client.get(f"{queue.path}/tasks?limit=100")
     order = [task["id"] for task in page["tasks"]]
@@ -73,7 +73,8 @@ async def test_a_turn_never_overlaps_another(queue: Queue) -> None:
 
 
 async def test_the_queue_has_a_limit(tmp_path: Path) -> None:
-    """Q1: with `max_queue` prompts waiting the next is 429, says so and is not stored; a free place is taken."""
+    """Q1: With `max_queue` prompts queued, the next is refused with 429 and not stored; it is accepted once one is
+    removed."""
     async with serving(tmp_path, max_queue=3) as server:
         repo = await server.client.repo(server.repo())
         queue = Queue(server.client, await server.client.session(repo["id"]))
@@ -90,8 +91,8 @@ async def test_the_queue_has_a_limit(tmp_path: Path) -> None:
         assert await queue.waiting() == ["b", "c", "d"]
 
 
-async def test_what_waits_can_be_edited(queue: Queue) -> None:
-    """Q5: the text of a waiting prompt is changed in the queue and in the transcript; what runs is not touched."""
+async def test_queued_prompts_can_be_edited(queue: Queue) -> None:
+    """Q5: Editing a queued prompt changes the queue and the transcript; a running prompt cannot be edited."""
     running, first, second = await queue.fill("[[say one]]", "[[say two]]")
     edited = await queue.client.call("PATCH", f"/api/tasks/{first}", json={"prompt": "[[say changed]]"})
     assert (edited["prompt"], edited["status"]) == ("[[say changed]]", "queued")
@@ -107,8 +108,8 @@ async def test_what_waits_can_be_edited(queue: Queue) -> None:
     refused(await queue.client.http.patch(f"/api/tasks/{first}", json={"prompt": "x"}), 409, "task_not_queued")
 
 
-async def test_what_waits_can_be_moved(queue: Queue) -> None:
-    """Q5: a prompt moves before another or to the end; queue, transcript and turns follow the new order."""
+async def test_queued_prompts_can_be_moved(queue: Queue) -> None:
+    """Q5: A prompt can be moved before another or to the end; queue, transcript and turns follow the new order."""
     running, a, b, c, d = await queue.fill(*(f"[[say {name}]]" for name in "abcd"))
     moves = [(d, a, "dabc"), (a, c, "dbac"), (c, "", "dbac"), (d, "", "bacd"), (b, b[-8:], None), (b, a, "bacd")]
     for task, before, expected in moves:
@@ -131,8 +132,8 @@ async def test_what_waits_can_be_moved(queue: Queue) -> None:
     assert await queue.client.texts(queue.id) == list("Cbad")
 
 
-async def test_moves_stay_in_one_session(server: Running, queue: Queue) -> None:
-    """Q5: a prompt cannot be moved into the queue of another session."""
+async def test_prompts_cannot_move_between_sessions(server: Running, queue: Queue) -> None:
+    """Q5: A prompt cannot be moved into another session's queue."""
     repo = await server.client.repo(server.repo("other"))
     other = Queue(server.client, await server.client.session(repo["id"]))
     _, mine = await queue.fill("mine")
@@ -141,8 +142,8 @@ async def test_moves_stay_in_one_session(server: Running, queue: Queue) -> None:
     assert (await queue.waiting(), await other.waiting()) == (["mine"], ["theirs"])
 
 
-async def test_what_waits_can_be_cancelled(queue: Queue) -> None:
-    """Q5: a cancelled prompt never runs, stays readable as cancelled, and the others go on."""
+async def test_queued_prompts_can_be_cancelled(queue: Queue) -> None:
+    """Q5: A cancelled prompt never runs and stays readable as cancelled; the other prompts run."""
     _, a, b, c = await queue.fill("[[say a]]", "[[say b]]", "[[say c]]")
     cancelled = await queue.client.call("DELETE", f"/api/tasks/{b}")
     assert (cancelled["status"], cancelled["attempt"]) == ("cancelled", 0)
@@ -156,8 +157,8 @@ async def test_what_waits_can_be_cancelled(queue: Queue) -> None:
     assert "[[say b]]" in await queue.client.texts(queue.id, "user")
 
 
-async def test_cancelling_the_task_that_runs_stops_it(queue: Queue) -> None:
-    """Q5, T6: `DELETE` of the running task is a stop: it ends as cancelled and the rest waits."""
+async def test_cancelling_the_running_task_stops_it(queue: Queue) -> None:
+    """Q5, T6: `DELETE` on the running task stops it: the task is cancelled and the queue is paused."""
     running, _ = await queue.fill("next")
     assert (await queue.client.call("DELETE", f"/api/tasks/{running}"))["status"] == "cancelled"
     assert (await queue.client.get(queue.path))["queuePaused"] is True
@@ -166,7 +167,7 @@ async def test_cancelling_the_task_that_runs_stops_it(queue: Queue) -> None:
 
 
 async def test_a_paused_queue_waits(queue: Queue) -> None:
-    """Q5: `queuePaused` lets the running turn end and nothing else begin, until it is taken back."""
+    """Q5: With `queuePaused`, the running turn ends and no other starts until the queue is unpaused."""
     running = await queue.client.prompt(queue.id, "[[slow 4 0.4]]")
     await queue.client.wait_task(running, "running")
     waiting = await queue.client.prompt(queue.id, "[[say next]]")
@@ -203,8 +204,9 @@ async def test_a_prompt_continues_a_stopped_queue(queue: Queue) -> None:
     assert await queue.client.texts(queue.id) == ["queued", "after"]
 
 
-async def test_a_stop_of_nothing(queue: Queue) -> None:
-    """T6: without a turn a stop changes no task; with another task in mind it refuses and says what that one is."""
+async def test_a_stop_without_a_running_turn(queue: Queue) -> None:
+    """T6: A stop without a running turn changes nothing; one that expects another task is refused with that task's
+    status."""
     done = await queue.client.ask(queue.id, "hello")
     stopped = await queue.client.post(f"{queue.path}/stop")
     assert stopped["task"] is None
@@ -216,8 +218,8 @@ async def test_a_stop_of_nothing(queue: Queue) -> None:
     assert (await queue.client.get(f"/api/tasks/{running}"))["status"] == "running"
 
 
-async def test_complete_asks_before_it_drops_prompts(queue: Queue) -> None:
-    """T6: with prompts waiting or a turn running it is 409 and says so; forced, they are cancelled."""
+async def test_complete_refuses_to_drop_prompts(queue: Queue) -> None:
+    """T6: Completing is refused with 409 while a turn runs or prompts are queued; with `force`, they are cancelled."""
     running, *waiting = await queue.fill("a", "b")
     error = refused(await queue.client.http.post(f"{queue.path}/complete"), 409, "session_busy")
     assert error["details"]["queued"] == 2
@@ -232,7 +234,7 @@ async def test_complete_asks_before_it_drops_prompts(queue: Queue) -> None:
 
 
 async def test_a_forced_complete_ends_the_turn(queue: Queue) -> None:
-    """T6, T3: forced while a turn runs, the turn is cancelled and its process is gone."""
+    """T6, T3: A forced complete cancels the running turn and leaves the session idle."""
     running, waiting = await queue.fill("a")
     ended = await queue.client.post(f"{queue.path}/complete", {"force": True})
     assert (ended["status"], ended["activity"]) == ("completed", "idle")
@@ -240,8 +242,8 @@ async def test_a_forced_complete_ends_the_turn(queue: Queue) -> None:
         assert (await queue.client.get(f"/api/tasks/{task}"))["status"] == "cancelled"
 
 
-async def test_a_failed_turn_does_not_hold_the_queue(queue: Queue) -> None:
-    """T6: after a turn that failed, the next one runs."""
+async def test_a_failed_turn_does_not_block_the_queue(queue: Queue) -> None:
+    """T6: The next prompt runs after a turn has failed."""
     failing = await queue.client.prompt(queue.id, "[[fail on purpose]]")
     following = await queue.client.prompt(queue.id, "[[say fine]]")
     failed = await queue.client.wait_task(failing)
@@ -251,7 +253,7 @@ async def test_a_failed_turn_does_not_hold_the_queue(queue: Queue) -> None:
 
 
 async def test_lists_of_tasks(queue: Queue) -> None:
-    """Q5, A2: by session in order of the queue, over all newest first, by status; unknown statuses are refused."""
+    """Q5, A2: A session's tasks are listed in queue order, all tasks newest first; unknown statuses are refused."""
     running, a, b = await queue.fill("a", "b")
     of_session = await queue.client.get(f"{queue.path}/tasks?limit=2")
     assert ([task["id"] for task in of_session["tasks"]], of_session["total"]) == ([running, a], 3)

@@ -10,7 +10,7 @@ from tests.api.error_responses import Json
 from tests.support.server import Running
 
 GO = "[[say go]]"
-# A contender like the session itself.
+# A racer with the session's own settings.
 SAME: Json = {}
 
 
@@ -39,15 +39,15 @@ async def begin(server: Running, session: str, expect: int = 201, **fields: Any)
         (403, "mode_above_parent", {"contenders": [SAME, {"permissionMode": "bypassPermissions"}], "kind": "spawn"}),
     ],
 )
-async def test_what_is_wrong_makes_nothing(server: Running, session: str, status: int, code: str, fields: Json) -> None:
-    """B6, A4: one wrong contender is enough."""
+async def test_bad_races_create_nothing(server: Running, session: str, status: int, code: str, fields: Json) -> None:
+    """B6, A4: One invalid racer prevents the whole race."""
     assert (await begin(server, session, status, **fields))["error"]["code"] == code
     assert (await server.client.get("/api/worktrees"))["total"] == 0
     assert len((await server.client.get(f"/api/sessions/{session}/tree"))["sessions"]) == 1
 
 
-async def test_a_key_makes_one_race(server: Running, session: str) -> None:
-    """A4, B6: the same request gives the same answer, another one is refused."""
+async def test_a_key_creates_one_race(server: Running, session: str) -> None:
+    """A4, B6: The same request returns the same answer; a different one under the same key is refused."""
     begun = await begin(server, session, idempotencyKey="once")
     assert await begin(server, session, idempotencyKey="once") == begun
     other = await begin(server, session, 409, idempotencyKey="once", kind="spawn")
@@ -56,8 +56,7 @@ async def test_a_key_makes_one_race(server: Running, session: str) -> None:
 
 
 async def test_races_are_found_by_their_ids(server: Running, session: str) -> None:
-    """R5, B6: by a part of it; a message that is no race, and a session that does not run in it, are not taken for
-    one."""
+    """R5, B6: A race is found by part of its id; other messages, and sessions that are not racers, are refused."""
     client = server.client
     task = await client.ask(session, GO)
     begun = await begin(server, session, title="Birds", contenders=[{"title": "Heron"}, SAME])
@@ -85,7 +84,7 @@ async def test_races_are_found_by_their_ids(server: Running, session: str) -> No
 
 
 async def test_the_races_of_a_tree_are_listed(server: Running, session: str) -> None:
-    """B6: from any session of the tree, newest first; a session that runs in none has none."""
+    """B6: A tree's races are listed newest first from any of its sessions; a tree without races has an empty list."""
     client = server.client
     assert (await client.get(f"/api/sessions/{session}/races"))["races"] == []
     first, second = await begin(server, session), await begin(server, session, kind="spawn")
@@ -99,8 +98,8 @@ async def test_the_races_of_a_tree_are_listed(server: Running, session: str) -> 
     assert [race["raceId"] for race in rest["races"]] == [first["raceId"]]
 
 
-async def test_callbacks_are_on_if_asked_for(server: Running, session: str) -> None:
-    """B6, Q3: spawns of a race say nothing unless told to."""
+async def test_callbacks_are_off_by_default(server: Running, session: str) -> None:
+    """B6, Q3: Racers that are spawned report to their parent only if callbacks are requested."""
     for callback, enabled in ((None, False), ({"enabled": True}, True)):
         begun = await begin(server, session, kind="spawn", callback=callback)
         for item in begun["sessions"]:

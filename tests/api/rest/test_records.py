@@ -36,7 +36,7 @@ CAMEL = re.compile(r"[a-z]+(?:[A-Z][a-z]+)*")
 
 
 async def some_of_each(client: Client, repo: Path) -> dict[str, Json]:
-    """One record of each kind, as it was answered when it was made."""
+    """Creates one record of each kind and returns each as it was answered."""
     known = await client.repo(repo)
     board = await client.post("/api/boards", {"name": "A board"})
     tool = {"name": "tool", "transport": "http", "url": "http://127.0.0.1:1", "headers": {"X": "y"}}
@@ -54,11 +54,11 @@ async def some_of_each(client: Client, repo: Path) -> dict[str, Json]:
     }
 
 
-async def test_records_have_the_names_of_the_contract(server: Running) -> None:
-    """R1–R4, L3: made, read alone and read in a list, a record is the same and has all its fields."""
+async def test_records_have_the_documented_fields(server: Running) -> None:
+    """R1–R4, L3: A record has the same fields when created, read and listed, and has all of them."""
     made = await some_of_each(server.client, server.repo())
     for noun, fields in (("repos", REPO), ("boards", BOARD), ("mcp-servers", MCP_SERVER), ("tasks", TASK)):
-        # A task that is read alone tells of its files too.
+        # A task that is read by itself also has its checkpoints.
         more = {"checkpoints", "overlaps"} if noun == "tasks" else set[str]()
         record = {name: value for name, value in made[noun].items() if name not in more}
         assert fields <= record.keys(), noun
@@ -81,8 +81,8 @@ async def test_records_have_the_names_of_the_contract(server: Running) -> None:
         assert all(CAMEL.fullmatch(name) for name in record), record.keys()
 
 
-async def test_a_task_tells_what_its_turn_did(server: Running) -> None:
-    """R3: source, attempt, stop reason, git state before and after, tokens and uses of tools."""
+async def test_a_task_describes_its_turn(server: Running) -> None:
+    """R3: A task has its source, attempt, stop reason, git state before and after, and number of tool uses."""
     made = await some_of_each(server.client, server.repo())
     task = made["tasks"]
     assert (task["source"], task["status"], task["attempt"]) == ("initial", "completed", 1)
@@ -93,7 +93,7 @@ async def test_a_task_tells_what_its_turn_did(server: Running) -> None:
 
 
 async def test_every_change_is_announced(server: Running) -> None:
-    """A3: what is made, changed and removed is an event with the record as it then stood, for every noun."""
+    """A3: Creating, changing and removing a record each emit an event with the record as it was then."""
     client = server.client
     async with client.events() as events:
         made = await some_of_each(client, server.repo())
@@ -124,7 +124,7 @@ async def test_every_change_is_announced(server: Running) -> None:
 
 
 async def test_health_agents_and_settings(server: Running) -> None:
-    """A2, L2: the server tells its version, which agents can be started, and every setting with its variable."""
+    """A2, L2: The server reports its version, the agents that can be started, and every setting with its variable."""
     assert await server.client.get("/api/health") == {"status": "ok", "version": __version__}
     agents = (await server.client.get("/api/agents"))["agents"]
     assert {"demo"} <= {agent["name"] for agent in agents if agent["installed"]}
@@ -152,8 +152,8 @@ async def test_health_agents_and_settings(server: Running) -> None:
 
 
 @pytest.mark.postgres
-async def test_the_password_of_a_database_is_no_setting_to_show(tmp_path: Path, postgres_url: str) -> None:
-    """L2: settings tell where the database is, and not how to log in there."""
+async def test_settings_hide_the_database_password(tmp_path: Path, postgres_url: str) -> None:
+    """L2: Settings show where the database is, without the password."""
     parts = urlsplit(postgres_url)
     secret = "password-6f1c" if parts.password is None else parts.password
     place = parts.netloc.rpartition("@")[2]
@@ -165,8 +165,8 @@ async def test_the_password_of_a_database_is_no_setting_to_show(tmp_path: Path, 
         assert secret not in answer.text
 
 
-async def test_a_bad_agent_file_stops_nobody(tmp_path: Path) -> None:
-    """O1, A2: a file that describes no agent is logged, listed with its error and refused by name; the rest works."""
+async def test_a_bad_agent_file_does_no_harm(tmp_path: Path) -> None:
+    """O1, A2: A broken agent file is logged, listed with its error and refused by name; other agents work."""
     files = tmp_path / "data" / "agents"
     files.mkdir(parents=True)
     (files / "broken.toml").write_text("command = [")
@@ -192,8 +192,9 @@ def metric(text: str, name: str) -> float:
     return float(found[1])
 
 
-async def test_metrics_count_what_is_there(tmp_path: Path) -> None:
-    """A2: sessions, tasks, questions, agents, subscribers and the newest cursor, in Prometheus' text form."""
+async def test_metrics(tmp_path: Path) -> None:
+    """A2: Metrics count sessions, tasks, approvals, agents and subscribers, and give the newest cursor, for
+    Prometheus."""
     async with serving(tmp_path) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -220,8 +221,8 @@ async def test_metrics_count_what_is_there(tmp_path: Path) -> None:
             assert re.fullmatch(r'# (HELP|TYPE) .+|\w+(\{state="\w+"\})? [\d.e+]+', line), line
 
 
-async def test_a_session_can_be_taken_away(server: Running) -> None:
-    """A2: exports hold the session with all that belongs to it, as JSON or to be read, and name their kind."""
+async def test_a_session_can_be_exported(server: Running) -> None:
+    """A2: An export holds the session and everything that belongs to it, as JSON or Markdown."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], title="A talk", initialPrompt="[[plan a; b]][[say hello]]")
@@ -246,7 +247,7 @@ async def test_a_session_can_be_taken_away(server: Running) -> None:
 
 
 async def test_repos_boards_and_mcp_servers(server: Running) -> None:
-    """A2, R1: made, listed, changed and removed; a name or path that is taken is not taken twice."""
+    """A2, R1: Repos, boards and MCP servers are created, listed, changed and removed; names must be unique."""
     client = server.client
     path = server.repo("project")
     repo = await client.repo(path)

@@ -1,4 +1,4 @@
-"""Tests search over REST; the contract of both databases tests which words match."""
+"""Tests search over REST; the contract suite for both databases tests which words match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def search(server: Running, q: str, **params: object) -> Json:
 
 
 async def test_a_turn_is_found(tmp_path: Path, database_url: str) -> None:
-    """A2: prompt, answer, tool calls with their output, and the title of a session are found, with where they stand."""
+    """A2: Finds prompts, answers, tool calls with their output, and session titles, each with its position."""
     async with serving(tmp_path, database=database_url) as server:
         session = await opened(server, title="Migrating the lighthouse", permissionMode="bypassPermissions")
         task = await server.client.ask(session["id"], "[[say the grebe sings]][[run echo bittern-output]]")
@@ -52,8 +52,8 @@ async def test_a_turn_is_found(tmp_path: Path, database_url: str) -> None:
         assert title["sessionTitle"] == title["snippet"] == session["title"]
 
 
-async def test_a_transcript_is_opened_at_a_hit(server: Running) -> None:
-    """A1, A2: the messages around a hit are two pages: those before it and those after it."""
+async def test_a_transcript_can_be_read_around_a_hit(server: Running) -> None:
+    """A1, A2: The messages before and after a hit can be read as pages."""
     session = await opened(server)
     await server.client.ask(session["id"], "[[say one]][[plan a; b]][[say curlew]][[plan c]][[say three]]")
     [hit] = (await search(server, "curlew", role="agent"))["results"]
@@ -67,7 +67,7 @@ async def test_a_transcript_is_opened_at_a_hit(server: Running) -> None:
 
 
 async def test_words_are_found_before_the_turn_ends(tmp_path: Path, database_url: str) -> None:
-    """A2: what an agent says is found while it speaks, in the growing message."""
+    """A2: An agent's text is found while its message is still growing."""
     async with serving(tmp_path, database=database_url) as server:
         session = await opened(server)
         task = await server.client.prompt(session["id"], "[[slow 600 30]]")
@@ -83,8 +83,8 @@ async def test_words_are_found_before_the_turn_ends(tmp_path: Path, database_url
         await server.client.wait_task(task)
 
 
-async def test_what_is_removed_is_not_found(tmp_path: Path, database_url: str) -> None:
-    """A2: archived sessions are found and can be left out; of a purged one nothing is."""
+async def test_archived_and_purged_sessions(tmp_path: Path, database_url: str) -> None:
+    """A2: Archived sessions are found unless excluded; purged sessions are not found."""
     async with serving(tmp_path, database=database_url) as server:
         session = await opened(server, title="dunlin title")
         await server.client.ask(session["id"], "[[say dunlin]]")
@@ -98,7 +98,7 @@ async def test_what_is_removed_is_not_found(tmp_path: Path, database_url: str) -
 
 
 async def test_filters_and_pages(server: Running) -> None:
-    """A2: filters and pages are those of the parameters, and wrong ones are refused like anywhere."""
+    """A2: Results can be filtered and paged; invalid parameters are refused."""
     one, two = await opened(server, "one", title="1"), await opened(server, "two", title="2")
     for session in (one, two):
         await server.client.ask(session["id"], "[[say redshank]]")
@@ -121,8 +121,8 @@ async def test_filters_and_pages(server: Running) -> None:
 
 @given(st.text(max_size=200))
 @settings(max_examples=80)
-async def test_no_text_is_wrong(server: Running, text: str) -> None:
-    """A2: any text that fits can be asked for."""
+async def test_any_text_can_be_searched(server: Running, text: str) -> None:
+    """A2: Accepts any text within the length limit."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -16,7 +16,7 @@ from tests.support.client import Client
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
-# Each is unlike anything that a server makes up by itself.
+# Each value is unlike anything that a server generates.
 ENV = "env-value-7d1f0c55"
 LATER_ENV = "later-env-value-2be8c6f1"
 MCP_ENV = "mcp-env-value-91ab33e0"
@@ -28,21 +28,21 @@ SECRETS = (ENV, LATER_ENV, MCP_ENV, MCP_HEADER, REFUSED, WRONG_TOKEN)
 
 @pytest.fixture
 async def process(tmp_path: Path) -> AsyncGenerator[ServerProcess]:
-    """A real server that says all that it can say."""
+    """Yields a real server that logs as much as it can."""
     server = ServerProcess(tmp_path / "data", tmp_path / "work", env={"BOUGH_LOG_LEVEL": "debug"})
     async with started(server):
         yield server
 
 
 class Said:
-    """All that a server has told anybody."""
+    """Collects everything that a server has sent."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self.parts: list[str] = []
 
     async def call(self, method: str, path: str, *, body: Json | None = None, expect: int, **headers: str) -> Json:
-        """One request, of which everything that comes back is remembered, headers too."""
+        """Sends a request and records the whole answer, including its headers."""
         answer = await self._client.http.request(method, path, json=body, headers=headers)
         self.parts += [answer.text, *(f"{name}: {value}" for name, value in answer.headers.items())]
         if expect >= 400:
@@ -57,14 +57,14 @@ class Said:
             self.parts.append(answer.text)
 
     async def follow(self) -> None:
-        """Every event there was, from the first one on."""
+        """Records every event from the first one on."""
         async with self._client.events(cursor=0) as events:
             await events.until(lambda event: event["type"] == "stream.ready")
             self.parts.append(json.dumps(events.seen))
 
 
 async def secret_session(said: Said, repo: Path) -> Json:
-    """A session that was given secrets in every way there is, twice, so that the kept answer is read too."""
+    """Creates a session with secrets in every possible field, twice, so that the stored answers are read too."""
     known = await said.call("POST", "/api/repos", body={"path": str(repo)}, expect=201)
     local: Json = {"name": "local", "transport": "stdio", "command": "/bin/false", "env": {"KEY": MCP_ENV}}
     header = {"Authorization": f"Bearer {MCP_HEADER}", "X-Key": MCP_HEADER}
@@ -88,7 +88,7 @@ async def secret_session(said: Said, repo: Path) -> Json:
 
 
 async def wrong_requests(said: Said, session: Json) -> None:
-    """Requests that fail, in ways that tempt an error to speak of what it was given."""
+    """Sends invalid requests whose errors might repeat what they were given."""
     mine = f"/api/sessions/{session['id']}"
     for env in ({"A=B": REFUSED}, {"A": REFUSED + "\0"}, {"": REFUSED}, {"A": {"B": REFUSED}}, {"A": [REFUSED]}):
         await said.call("PATCH", mine, body={"env": env}, expect=400)
@@ -112,13 +112,13 @@ async def wrong_requests(said: Said, session: Json) -> None:
     await said.call("GET", "/api/sessions", expect=401, authorization="", cookie=f"bough_1={WRONG_TOKEN}")
 
 
-async def test_secrets_are_never_seen_again(process: ServerProcess) -> None:
-    """R1, L1: values of env, of MCP servers and tokens are in no answer, event, export or log line, failures too."""
+async def test_secrets_are_never_shown(process: ServerProcess) -> None:
+    """R1, L1: Secret values never appear in an answer, event, export or log line, not even in errors."""
     async with process.client() as client:
         said = Said(client)
         session = await secret_session(said, make_repo(process.root / "repo"))
         mine = f"/api/sessions/{session['id']}"
-        # The agent is given the servers, cannot reach them and says so; then it dies and is woken with them again.
+        # The agent reports that it cannot reach the servers, then crashes and is started with them again.
         for prompt in ("[[mcp anything {}]]", "[[fail on purpose]]", "[[crash]]", "[[say hello]]"):
             await client.ask(session["id"], prompt)
         patched = await said.call("PATCH", mine, body={"env": {"OTHER": LATER_ENV}}, expect=200)
@@ -157,8 +157,8 @@ except ValueError as error:
 
 
 @pytest.mark.parametrize("form", ["console", "json"])
-async def test_a_failure_in_the_log_does_not_show_values(form: str) -> None:
-    """R1: a traceback says where it happened, in every form of the log, and not with which values."""
+async def test_tracebacks_do_not_show_values(form: str) -> None:
+    """R1: A traceback in the log shows where an error happened, in every log format, but no values."""
     code = FAILING.replace("FORM", repr(form)).replace("PARTS", repr([ENV[:8], ENV[8:]]))
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", code), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -174,8 +174,8 @@ def _servers(session: Json) -> list[str]:
     return [f"/api/mcp-servers/{item_id}" for item_id in session["mcpServerIds"]]
 
 
-async def test_what_is_kept_is_for_its_owner_alone(process: ServerProcess) -> None:
-    """L1: values that must be kept to be used lie in files that nobody else can read."""
+async def test_stored_secrets_are_readable_only_by_the_owner(process: ServerProcess) -> None:
+    """L1: Files that store secret values are readable only by their owner."""
     async with process.client() as client:
         session = await secret_session(Said(client), make_repo(process.root / "repo"))
         await client.ask(session["id"], "hello")
@@ -186,8 +186,8 @@ async def test_what_is_kept_is_for_its_owner_alone(process: ServerProcess) -> No
         assert not list(process.data.rglob("start.json"))
 
 
-async def test_the_session_itself_has_its_secrets(process: ServerProcess) -> None:
-    """R2: the value that nobody is shown is what the agent's commands see in their environment, changes included."""
+async def test_an_agent_receives_its_secrets(process: ServerProcess) -> None:
+    """R2: The agent's commands see the real values in their environment."""
     async with process.client() as client:
         repo = await client.repo(make_repo(process.root / "repo"))
         session = await client.session(repo["id"], env={"WORD": ENV}, permissionMode="bypassPermissions")

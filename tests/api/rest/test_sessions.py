@@ -1,4 +1,4 @@
-"""Tests how sessions start, end, resume and are deleted over REST."""
+"""Tests how sessions are created, completed, resumed and deleted over REST."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def kinds(client: Client, session: Json) -> list[tuple[str, str]]:
 
 
 async def test_create(server: Running) -> None:
-    """A1, seed 004: 201 with the session: a UUID, its repository, `active`, its times, and what was left to default."""
+    """A1, seed 004: Answers 201 with the new session: a UUID, its repository, `active`, its times, and all defaults."""
     repo = await server.client.repo(server.repo())
     answer = await server.client.http.post("/api/sessions", json={"repoId": repo["id"]})
     assert answer.status_code == 201
@@ -46,8 +46,8 @@ async def test_create(server: Running) -> None:
     assert session["taskId"] is None
 
 
-async def test_create_keeps_what_was_said(server: Running) -> None:
-    """L3: every field of the contract is taken and given back."""
+async def test_create_stores_every_field(server: Running) -> None:
+    """L3: Every documented field is stored and returned."""
     said = {
         "title": "A title",
         "description": "Two\nlines",
@@ -70,8 +70,8 @@ async def test_create_keeps_what_was_said(server: Running) -> None:
     }
 
 
-async def test_create_refuses_what_cannot_be(server: Running) -> None:
-    """A1, seed 004: an unknown repository, agent or mode is refused and nothing is made."""
+async def test_create_refuses_invalid_fields(server: Running) -> None:
+    """A1, seed 004: An unknown repository, agent or mode is refused, and nothing is created."""
     repo = await server.client.repo(server.repo())
     http = server.client.http
     wrong: list[tuple[Json, int, str]] = [
@@ -91,7 +91,8 @@ async def test_create_refuses_what_cannot_be(server: Running) -> None:
 
 
 async def test_list_filters_and_pages(tmp_path: Path) -> None:
-    """A1, seed 004: newest first, 20 by default, by repository, by one or more statuses, without messages."""
+    """A1, seed 004: Lists sessions newest first, 20 by default, filtered by repository and statuses, without
+    messages."""
     async with serving(tmp_path, max_sessions=100) as server:
         client = server.client
         one, two = [await client.repo(server.repo(name)) for name in ("one", "two")]
@@ -125,8 +126,8 @@ async def test_list_filters_and_pages(tmp_path: Path) -> None:
             refused(await client.http.get(f"/api/sessions?{query}"), 400)
 
 
-async def test_get_holds_repository_and_transcript(server: Running) -> None:
-    """A1, seed 004: the session with its repository and all messages in order; 404 if there is none."""
+async def test_get_includes_repository_and_transcript(server: Running) -> None:
+    """A1, seed 004: Returns the session with its repository and all messages in order, or 404 if it does not exist."""
     session = await opened(server, initialPrompt="[[think hm]][[plan a; b]][[say one]]")
     await server.client.wait_task(session["taskId"])
     await server.client.ask(session["id"], "two")
@@ -152,7 +153,7 @@ async def test_get_holds_repository_and_transcript(server: Running) -> None:
 
 
 async def test_a_prompt_is_accepted_at_once(server: Running) -> None:
-    """A1, Q2, seed 004: 202 before the agent has done anything, with the user's message stored already."""
+    """A1, Q2, seed 004: Answers 202 before the agent does anything, with the user's message already stored."""
     session = await opened(server)
     answer = await server.client.http.post(f"/api/sessions/{session['id']}/prompt", json={"text": "[[hang]]"})
     assert answer.status_code == 202
@@ -164,7 +165,7 @@ async def test_a_prompt_is_accepted_at_once(server: Running) -> None:
 
 
 async def test_messages_since(server: Running) -> None:
-    """A1, seed 004: `since` gives what changed after a time, by whatever offset the time is written with."""
+    """A1, seed 004: `since` returns the messages that changed after a time, in whatever offset it is written."""
     session = await opened(server, initialPrompt="one")
     await server.client.wait_task(session["taskId"])
     path = f"/api/sessions/{session['id']}/messages"
@@ -182,8 +183,8 @@ async def test_messages_since(server: Running) -> None:
         refused(await server.client.http.get(path, params={"since": wrong}), 400, "bad_time")
 
 
-async def test_messages_by_pages(server: Running) -> None:
-    """L3: `limit` gives the last ones, `before` and `after` those next to a message, always in order."""
+async def test_messages_are_paged(server: Running) -> None:
+    """L3: `limit` returns the last messages, `before` and `after` those next to a message, always in order."""
     session = await opened(server)
     for number in range(4):
         await server.client.ask(session["id"], f"[[say {number}]]")
@@ -205,8 +206,8 @@ async def test_messages_by_pages(server: Running) -> None:
         refused(await server.client.http.get(f"{path}?{query}"), 400)
 
 
-async def test_delete_cancels(server: Running) -> None:
-    """T3, A1, seed 004: the turn ends, the queue is cancelled, a system message says why, the agent is gone."""
+async def test_delete_cancels_a_session(server: Running) -> None:
+    """T3, A1, seed 004: Deleting ends the turn and the agent, cancels queued prompts, and adds a system message."""
     client = server.client
     session = await opened(server, initialPrompt="[[slow 100 30]]")
     waiting = [await client.prompt(session["id"], text) for text in ("two", "three")]
@@ -229,7 +230,8 @@ async def test_delete_cancels(server: Running) -> None:
 
 
 async def test_an_ended_session_is_resumed_only_on_request(server: Running) -> None:
-    """T2: a prompt to an ended session is 409 and says what to do; with `resume: true` the conversation goes on."""
+    """T2: A prompt to an ended session is refused with 409 and a hint; with `resume: true` the conversation
+    continues."""
     client = server.client
     session = await opened(server, initialPrompt="[[say red]]")
     await client.wait_task(session["taskId"])
@@ -250,7 +252,7 @@ async def test_an_ended_session_is_resumed_only_on_request(server: Running) -> N
 
 
 async def test_resume_reopens(server: Running) -> None:
-    """T2: `POST …/resume` makes an ended session active again without a prompt; on an active one it changes nothing."""
+    """T2: `POST …/resume` reopens an ended session without a prompt, and does nothing to an active one."""
     client = server.client
     session = await opened(server)
     await client.post(f"/api/sessions/{session['id']}/complete")
@@ -259,8 +261,8 @@ async def test_resume_reopens(server: Running) -> None:
     assert (await client.ask(session["id"], "hello"))["status"] == "completed"
 
 
-async def test_a_failed_session_is_not_resumed(server: Running) -> None:
-    """T2, T3: an agent that keeps dying ends its session in `error`, with details; it can only be forked."""
+async def test_a_failed_session_cannot_be_resumed(server: Running) -> None:
+    """T2, T3: A session whose agent keeps crashing ends in `error`, with details; it can only be forked."""
     client = server.client
     session = await opened(server)
     for _ in range(3):
@@ -274,7 +276,7 @@ async def test_a_failed_session_is_not_resumed(server: Running) -> None:
 
 
 async def test_purge_leaves_nothing(server: Running) -> None:
-    """A1: `purge=true` stops the turn and removes the session with all that belongs to it, and says so as an event."""
+    """A1: `purge=true` stops the turn, removes the session with everything that belongs to it, and emits an event."""
     client = server.client
     session = await opened(server, permissionMode="ask", initialPrompt="[[run true]]")
     approval = await client.approval(session["id"])
@@ -303,7 +305,7 @@ async def test_purge_leaves_nothing(server: Running) -> None:
 
 
 async def test_patch_changes_only_what_is_named(server: Running) -> None:
-    """A2, P2: settings of a session can be changed at any time, also after its end."""
+    """A2, P2: A session's settings can be changed at any time, even after it has ended."""
     client = server.client
     session = await opened(server, title="before", description="stays")
     path = f"/api/sessions/{session['id']}"
@@ -319,8 +321,8 @@ async def test_patch_changes_only_what_is_named(server: Running) -> None:
     assert (await client.call("PATCH", path, json={"title": "later"}))["status"] == "completed"
 
 
-async def test_a_prompt_right_after_the_idle_clock(tmp_path: Path) -> None:
-    """T2, T4: whoever prompts just when the idle clock has ended the agent is answered by the next one."""
+async def test_a_prompt_right_after_the_idle_timeout(tmp_path: Path) -> None:
+    """T2, T4: A prompt that arrives just as the idle timeout ends the agent is answered by a new agent process."""
     async with serving(tmp_path, idle_timeout=0.1 / 60) as server:
         session = await opened(server, initialPrompt="[[say red]]")
         await server.client.wait_task(session["taskId"])

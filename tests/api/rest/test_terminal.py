@@ -18,7 +18,7 @@ from tests.support.server import Running
 
 @dataclass
 class Shell:
-    """A session with the terminal agent that asks about nothing."""
+    """A session with the terminal agent, in a mode that never asks."""
 
     client: Client
     id: str
@@ -26,7 +26,7 @@ class Shell:
     data: Path
 
     async def run(self, command: str) -> Json:
-        """Runs a command; gives back its tool call."""
+        """Runs a command and returns its tool call."""
         task = await self.client.ask(self.id, command)
         assert (task["status"], task["stopReason"]) == ("completed", "end_turn")
         return await self.tool(task["id"])
@@ -63,7 +63,7 @@ async def shell(server: Running) -> AsyncGenerator[Shell]:
 
 
 async def _until(shell: Shell, text: str) -> None:
-    """Waits until a command that runs has printed this."""
+    """Waits until the running command has printed this."""
 
     def printed(message: Json) -> bool:
         shown: list[Json] = message["content"].get("result", {}).get("content", [])
@@ -74,8 +74,8 @@ async def _until(shell: Shell, text: str) -> None:
             await events.until(lambda event: event["type"].startswith("message.") and printed(event["data"]))
 
 
-async def test_a_command_and_its_end(shell: Shell) -> None:
-    """C1, R4: the transcript has the command, where it ran, what it printed and its code; the task has completed."""
+async def test_a_command_is_recorded(shell: Shell) -> None:
+    """C1, R4: The transcript has the command, its folder, its output and its exit code, and the task is completed."""
     tool = await shell.run("echo hi; exit 3")
     assert (tool["tool"], tool["title"], tool["kind"]) == ("run", "echo hi; exit 3", "execute")
     assert tool["args"] == {"command": "echo hi; exit 3", "cwd": str(shell.folder)}
@@ -84,8 +84,8 @@ async def test_a_command_and_its_end(shell: Shell) -> None:
     assert await shell.client.texts(shell.id) == ["exit 3"]
 
 
-async def test_a_session_is_one_shell(shell: Shell) -> None:
-    """C1: folder and exports hold from prompt to prompt."""
+async def test_shell_state_persists_between_prompts(shell: Shell) -> None:
+    """C1: The current folder and exported variables persist from prompt to prompt."""
     (shell.folder / "sub").mkdir()
     await shell.run("cd sub")
     assert await shell.output("pwd") == f"{shell.folder}/sub\n"
@@ -95,8 +95,8 @@ async def test_a_session_is_one_shell(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("decision", ["allow", "deny"])
-async def test_a_person_is_asked(server: Running, decision: str) -> None:
-    """P3, P4: in the mode that a session has by itself a command waits for an answer, and runs only if it is yes."""
+async def test_a_command_needs_approval(server: Running, decision: str) -> None:
+    """P3, P4: In the default mode a command waits for an approval and runs only if it is allowed."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], agent="terminal")
@@ -110,7 +110,7 @@ async def test_a_person_is_asked(server: Running, decision: str) -> None:
 
 
 async def test_stop_ends_the_command_and_its_children(shell: Shell) -> None:
-    """T3: a stopped turn leaves no process behind, not even one in a session of its own; what was printed is kept."""
+    """T3: A stopped turn leaves no process behind, not even a detached one, and keeps the output so far."""
     command = "setsid sh -c 'echo $$ > child; echo up; exec sleep 60' & sleep 60"
     task = await shell.client.prompt(shell.id, command)
     await _until(shell, "up\n")
@@ -122,8 +122,8 @@ async def test_stop_ends_the_command_and_its_children(shell: Shell) -> None:
     assert (tool["result"]["status"], tool["result"]["output"]["output"].startswith("up\n")) == ("failed", True)
 
 
-async def test_a_killed_agent_is_no_end_of_the_shell(shell: Shell) -> None:
-    """O2: after kill -9 of the agent the next command knows folder and exports."""
+async def test_a_killed_agent_keeps_the_shell_state(shell: Shell) -> None:
+    """O2: After the agent is killed, the next command still has the folder and the exported variables."""
     (shell.folder / "sub").mkdir()
     await shell.run("cd sub; export X=1")
     agents = shell.agents()
@@ -133,8 +133,8 @@ async def test_a_killed_agent_is_no_end_of_the_shell(shell: Shell) -> None:
     assert await shell.output("pwd; echo $X") == f"{shell.folder}/sub\n1\n"
 
 
-async def test_a_command_that_was_cut_off_is_not_run_twice(shell: Shell) -> None:
-    """O2: a command whose agent is killed is over; the next attempt says so and does nothing."""
+async def test_an_interrupted_command_is_not_run_twice(shell: Shell) -> None:
+    """O2: A command whose agent was killed is not run again; the next attempt says so."""
     task = await shell.client.prompt(shell.id, "echo x >> count; echo up; sleep 60")
     await _until(shell, "up\n")
     for agent in shell.agents():
@@ -145,8 +145,9 @@ async def test_a_command_that_was_cut_off_is_not_run_twice(shell: Shell) -> None
     assert await shell.output("cat count") == "x\n"
 
 
-async def test_much_output_and_odd_bytes(shell: Shell) -> None:
-    """C1: a flood arrives cut in the middle, a character in two halves whole, and bytes that are no text replaced."""
+async def test_long_output_and_invalid_bytes(shell: Shell) -> None:
+    """C1: Long output is cut in the middle, a character split over two writes is kept, and invalid bytes are
+    replaced."""
     output = await shell.output("yes | head -c 5000000; printf 'end \\303'; sleep 0.05; printf '\\251 \\377 \\0'")
     assert output.startswith("y\ny\n")
     assert "bytes are left out here" in output
@@ -154,8 +155,8 @@ async def test_much_output_and_odd_bytes(shell: Shell) -> None:
     assert len(output) < 1_100_000
 
 
-async def test_the_agent_is_listed(server: Running) -> None:
-    """A2: it is among the agents, and can be started."""
+async def test_the_terminal_agent_is_listed(server: Running) -> None:
+    """A2: The terminal agent is listed and can be started."""
     agents = (await server.client.get("/api/agents"))["agents"]
     (terminal,) = [agent for agent in agents if agent["name"] == "terminal"]
     assert terminal["installed"]

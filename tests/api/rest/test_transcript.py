@@ -1,4 +1,4 @@
-"""Tests reading a transcript in the order of its changes, complete however it is paged."""
+"""Tests reading a transcript in the order of its changes, complete with any page size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def opened(server: Running, **fields: object) -> Json:
 
 
 async def test_changes_page_by_page(tmp_path: Path, database_url: str) -> None:
-    """A1: paged by `since`, every message comes once, also those that one transaction changed at one moment."""
+    """A1: Paging by `since` returns every message once, even those that one transaction changed at the same time."""
     async with serving(tmp_path, database=database_url) as server:
         await pages(server)
 
@@ -29,7 +29,7 @@ async def pages(server: Running) -> None:
     client = server.client
     session = await opened(server)
     task = await client.ask(session["id"], "[[plan a; b]][[say one]]")
-    # Written by hand, since no prompt makes a transaction as large as a replay does.
+    # Inserted directly, because no prompt causes a transaction as large as a replay does.
     moments = ["2031-01-01T00:00:00.000001Z"] * 5 + ["2031-01-01T00:00:00.000002Z"] * 3
     made = [(new_id(), moment) for moment in (*moments, "2031-01-01T00:00:00.000003Z")]
     messages = [
@@ -57,7 +57,7 @@ async def pages(server: Running) -> None:
 async def test_changes_after_the_clock_was_set_back(
     tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A1: a reader who asks for what changed since a time misses nothing when the clock is set back by an hour."""
+    """A1: A reader who pages by `since` misses nothing when the clock is set back by an hour."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
         session = await opened(server)

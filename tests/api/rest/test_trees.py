@@ -28,7 +28,7 @@ async def opened(server: Running, **fields: Any) -> Json:
 
 
 async def branch(client: Client, session: Json | str, kind: str, prompt: str | None = None, **fields: Any) -> Json:
-    """A branch as it was answered, with the id as a session has it."""
+    """Creates a branch and returns the answer, with the session's id also as `id`."""
     known = session if isinstance(session, str) else session["id"]
     body = fields if prompt is None else {"prompt": prompt, **fields}
     made = await client.post(f"/api/sessions/{known}/{kind}", body, expect=201)
@@ -37,12 +37,12 @@ async def branch(client: Client, session: Json | str, kind: str, prompt: str | N
 
 
 async def settled(client: Client, *sessions: Json) -> Json:
-    """Waits until nothing runs or waits in any of them."""
+    """Waits until no prompt is running or queued in any of the sessions."""
     return await client.post("/api/wait", {"sessionIds": [session["id"] for session in sessions]})
 
 
 async def family(server: Running, **fields: Any) -> tuple[Json, Json, Json, Json]:
-    """A root, its child, a child of that, and a fork of the root; each with a turn that hangs, the fork at rest."""
+    """Creates a root, a child, a grandchild and a fork of the root; the child's and the grandchild's turns hang."""
     client = server.client
     root = await opened(server, title="root", initialPrompt="[[say one]]", **fields)
     await client.wait_task(root["taskId"])
@@ -63,7 +63,7 @@ async def status(client: Client, session: Json) -> str:
 
 
 async def test_a_whole_tree(server: Running) -> None:
-    """B5: every session of a tree, asked for by any of them, with what waits there and what all have used."""
+    """B5: Any session of a tree returns the whole tree, with what is queued in each session and the total usage."""
     client = server.client
     root, child, grandchild, fork = await family(server)
     await client.prompt(child["id"], "and then")
@@ -93,8 +93,8 @@ async def test_a_whole_tree(server: Running) -> None:
     refused(await client.http.get(f"/api/sessions?parentId={NOBODY}"), 404, "session_not_found")
 
 
-async def test_asks_are_counted_in_the_tree(server: Running) -> None:
-    """B5: a question that waits for a person stands at its session in the tree."""
+async def test_approvals_are_counted_in_the_tree(server: Running) -> None:
+    """B5: The tree counts each session's pending approvals."""
     client = server.client
     root = await opened(server, permissionMode="ask")
     child = await branch(client, root, "spawn", "[[write a.txt b]]")
@@ -107,8 +107,8 @@ async def test_asks_are_counted_in_the_tree(server: Running) -> None:
     assert (await client.get(f"/api/sessions/{root['id']}/tree"))["asking"] == 0
 
 
-async def test_reports_are_listed(server: Running) -> None:
-    """Q3: what a session has sent and been sent, by state, a page at a time."""
+async def test_callbacks_are_listed(server: Running) -> None:
+    """Q3: Lists the callbacks that a session sent and received, by state and in pages."""
     client = server.client
     root = await opened(server)
     one = await branch(client, root, "spawn", "[[say first]]")
@@ -131,8 +131,8 @@ async def test_reports_are_listed(server: Running) -> None:
     refused(await client.http.get(f"{path}?state=lost"), 400, "bad_status")
 
 
-async def test_budgets_are_set_and_told(server: Running) -> None:
-    """B5: a budget counts for the whole tree, from the moment it is set; what is left out is not bounded."""
+async def test_budgets_are_set_and_shown(server: Running) -> None:
+    """B5: A budget applies to the whole tree from the moment it is set; omitted limits are unlimited."""
     client = server.client
     root = await opened(server, initialPrompt="[[say one]]")
     await client.wait_task(root["taskId"])
@@ -156,7 +156,8 @@ async def test_budgets_are_set_and_told(server: Running) -> None:
 
 
 async def test_waiting_for_all_and_for_any(server: Running) -> None:
-    """B5: a wait answers when all, or any, are at rest, by whatever part of an id, each once."""
+    """B5: A wait returns when all, or any, of the tasks and sessions are idle; it accepts short ids and lists each
+    once."""
     client = server.client
     root = await opened(server)
     quick = await branch(client, root, "spawn", "[[say quick]]", callback={"enabled": False})
@@ -173,8 +174,8 @@ async def test_waiting_for_all_and_for_any(server: Running) -> None:
     assert (found["pending"], len(found["done"])) == ([], 3)
 
 
-async def test_a_wait_has_an_end(server: Running) -> None:
-    """B5: a wait is over when its time is, and at once if all that is left waits for a person."""
+async def test_a_wait_times_out(server: Running) -> None:
+    """B5: A wait ends at its timeout, or at once if everything left waits for a person."""
     client = server.client
     root = await opened(server, initialPrompt=HANG)
     await client.wait_task(root["taskId"], "running")
@@ -186,8 +187,8 @@ async def test_a_wait_has_an_end(server: Running) -> None:
     assert found == {"done": [], "pending": [], "paused": [queued, root["id"]]}
 
 
-async def test_a_wait_outlasts_what_is_removed(server: Running) -> None:
-    """B5: what is removed for good while somebody waits for it is at rest."""
+async def test_a_wait_ends_when_its_target_is_purged(server: Running) -> None:
+    """B5: A task or session that is purged during a wait counts as done."""
     client = server.client
     root = await opened(server, initialPrompt=HANG)
     await client.wait_task(root["taskId"], "running")
@@ -200,7 +201,7 @@ async def test_a_wait_outlasts_what_is_removed(server: Running) -> None:
 
 
 def waiting_here() -> list[asyncio.Task[Any]]:
-    """The waits of the server, which runs in this very loop."""
+    """Returns the server's waits, which run in this event loop."""
     return [task for task in asyncio.all_tasks() if "Waiting.wait" in repr(task.get_coro())]
 
 
@@ -208,8 +209,8 @@ async def until_waiting(count: int) -> None:
     await eventually(lambda: len(waiting_here()) == count, f"{count} requests wait")
 
 
-async def test_who_leaves_ends_the_wait(server: Running) -> None:
-    """B5: the client going away ends its wait; nothing is left behind."""
+async def test_a_disconnect_ends_the_wait(server: Running) -> None:
+    """B5: A client that disconnects ends its wait, and nothing is left behind."""
     client = server.client
     root = await opened(server, initialPrompt=HANG)
     await client.wait_task(root["taskId"], "running")
@@ -220,8 +221,8 @@ async def test_who_leaves_ends_the_wait(server: Running) -> None:
     await until_waiting(0)
 
 
-async def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path) -> None:
-    """B5, L1: nobody who waits keeps a server from ending; each is told how things stand."""
+async def test_a_stopping_server_answers_its_waits(tmp_path: Path) -> None:
+    """B5, L1: Waits do not delay a server's stop; each is answered with the current state."""
     async with serving(tmp_path) as server:
         root = await opened(server, initialPrompt=HANG)
         await server.client.wait_task(root["taskId"], "running")
@@ -233,8 +234,8 @@ async def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path) -> None
         assert (await waiting).json() == {"done": [], "pending": [root["taskId"]], "paused": []}
 
 
-async def test_a_wrong_wait(server: Running) -> None:
-    """B5: unknown ids are 404, nothing or too much to wait for and too long a time are 400; a key keeps its answer."""
+async def test_invalid_waits_are_refused(server: Running) -> None:
+    """B5: Refuses unknown ids with 404, and empty, large or long waits with 400; a key returns the same answer."""
     client = server.client
     root = await opened(server)
     for body, code, error in (
@@ -254,7 +255,7 @@ async def test_a_wrong_wait(server: Running) -> None:
 
 
 async def test_stop_cascades(server: Running) -> None:
-    """B5, T6: all turns below stop, the deepest first; reports wait in paused queues instead of starting turns."""
+    """B5, T6: Every turn below stops, deepest first; callbacks wait in paused queues and start no turns."""
     client = server.client
     root, child, grandchild, fork = await family(server)
     answer = await client.post(f"/api/sessions/{root['id']}/stop", {"cascade": True})
@@ -266,7 +267,7 @@ async def test_stop_cascades(server: Running) -> None:
     assert {item["taskId"] for item in answer["cascade"]} == {grandchild["taskId"], child["taskId"], None}
     tree = await client.get(f"/api/sessions/{root['id']}/tree")
     assert tree["running"] == 0
-    # The report of each waits at its parent.
+    # Each callback is queued in the parent.
     assert [session["queued"] for session in tree["sessions"]] == [1, 1, 0, 0]
     await client.post(f"/api/sessions/{root['id']}/resume")
     found = await settled(client, root)
@@ -278,7 +279,7 @@ async def test_stop_cascades(server: Running) -> None:
 
 
 async def test_complete_cascades(server: Running) -> None:
-    """B5, T6: with something at work all of it is refused and nothing is done; forced, all end, children first."""
+    """B5, T6: Completing a busy tree is refused and changes nothing; with `force`, all end, children first."""
     client = server.client
     root, child, grandchild, fork = await family(server)
     path = f"/api/sessions/{root['id']}/complete"
@@ -293,7 +294,7 @@ async def test_complete_cascades(server: Running) -> None:
     assert answer["status"] == "completed"
     assert [await status(client, item) for item in (root, child, grandchild, fork)] == ["completed"] * 4
     assert (await client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
-    # The same key gives the same answer, whatever happened since.
+    # The same key returns the same answer, whatever has happened since.
     await client.post(f"/api/sessions/{child['id']}/resume")
     assert await client.post(path, body) == answer
     assert await status(client, child) == "active"
@@ -301,7 +302,7 @@ async def test_complete_cascades(server: Running) -> None:
 
 
 async def test_archive_cascades(server: Running) -> None:
-    """B5: a tree is put away whole or not at all, and comes back whole."""
+    """B5: A tree is archived completely or not at all, and is unarchived completely."""
     client = server.client
     root, child, grandchild, fork = await family(server)
     path = f"/api/sessions/{root['id']}/archive"
@@ -323,7 +324,7 @@ async def test_archive_cascades(server: Running) -> None:
 
 
 async def test_delete_cascades(server: Running) -> None:
-    """B5, A1: cancelled or removed for good, children first; what lies beside it stays."""
+    """B5, A1: Sessions are cancelled or purged children first; sessions outside the subtree stay."""
     client = server.client
     root, child, grandchild, fork = await family(server)
     path = f"/api/sessions/{child['id']}?cascade=true"
@@ -345,7 +346,7 @@ async def test_delete_cascades(server: Running) -> None:
 
 
 async def test_cascades_on_both_databases(database_url: str, tmp_path: Path) -> None:
-    """R6, B5: tree, wait and cascade say the same on both databases."""
+    """R6, B5: Tree, wait and cascade behave the same on both databases."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
         root, child, grandchild, fork = await family(server)
@@ -360,8 +361,8 @@ async def test_cascades_on_both_databases(database_url: str, tmp_path: Path) -> 
         assert {item["outcome"] for item in gone["cascade"]} == {"removed"}
 
 
-async def test_a_cascade_that_was_cut_off_goes_on(server: Running) -> None:
-    """B5, Q4: what of a cascade was not done yet is done when it is asked for again with the same key."""
+async def test_an_interrupted_cascade_is_finished(server: Running) -> None:
+    """B5, Q4: Repeating an interrupted cascade with the same key does what is left."""
     client = server.client
     root, child, grandchild, fork = await family(server)
     caller = Caller(idempotency_key="all")
@@ -379,7 +380,7 @@ async def test_a_cascade_that_was_cut_off_goes_on(server: Running) -> None:
 
 
 class Fertile(Control):
-    """Lets a session have one more child at the very moment that it is stopped."""
+    """Spawns one more child at the moment a session is stopped."""
 
     def __init__(self, server: Running, fertile: str) -> None:
         services = server.services
@@ -395,8 +396,8 @@ class Fertile(Control):
         return await super().stop(caller, session_id, expected_task)
 
 
-async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
-    """B5: a session that is opened below while all is being stopped is stopped as well."""
+async def test_a_child_spawned_during_a_cascade_is_stopped(server: Running) -> None:
+    """B5: A session that is spawned during a cascade is stopped too."""
     root, child, grandchild, fork = await family(server)
     services, control = server.services, Fertile(server, child["id"])
     cascades = Cascades(services.store, control, services.archiving, services.purging)
@@ -408,8 +409,8 @@ async def test_what_is_born_during_a_cascade_is_found(server: Running) -> None:
     assert (await server.client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
 
 
-async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
-    """B5: what is refused after the look at all of it is told in the answer, and the others are done."""
+async def test_a_refusal_during_a_cascade_is_reported(server: Running) -> None:
+    """B5: The answer names a session that refuses midway, and the cascade goes through the others."""
     root, child, grandchild, fork = await family(server)
     services = server.services
 
@@ -427,8 +428,8 @@ async def test_a_refusal_in_the_middle_is_told(server: Running) -> None:
     assert done.keys() == {item["id"] for item in (root, child, grandchild, fork)}
 
 
-async def test_a_fork_is_read_with_what_it_inherited(server: Running) -> None:
-    """B1, A2: a fork's own transcript is its own; on request, and in an export, what was said before stands before."""
+async def test_a_fork_can_be_read_with_its_inherited_messages(server: Running) -> None:
+    """B1, A2: A fork's transcript holds its own messages; inherited ones come first, on request and in exports."""
     client = server.client
     root = await opened(server, title="Talk", initialPrompt="[[say red]]")
     await client.wait_task(root["taskId"])

@@ -1,4 +1,4 @@
-"""Tests previews: what creating or removing a worktree would do, without doing it."""
+"""Tests previews, which show what creating or removing a worktree would do."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ async def preview(client: Client, repo: Json, **query: Any) -> Json:
     return await client.get("/api/worktrees/preview", params={"repoId": repo["id"], **query})
 
 
-async def test_a_preview_is_what_is_made(server: Running) -> None:
-    """O4: path and branch are those that a worktree gets; nothing is made by looking."""
+async def test_a_preview_matches_the_created_worktree(server: Running) -> None:
+    """O4: A preview shows the path and branch that the worktree will get, and creates nothing."""
     client, top = server.client, server.repo()
     repo = await client.repo(top)
     git(top, "branch", "old")
@@ -29,8 +29,8 @@ async def test_a_preview_is_what_is_made(server: Running) -> None:
         assert (made["path"], made["branch"]) == (told["path"], told["branch"])
 
 
-async def test_a_preview_says_what_making_would(server: Running) -> None:
-    """O4: each refusal in the same words, with a name that would do where one helps."""
+async def test_a_preview_shows_the_same_refusals(server: Running) -> None:
+    """O4: A preview gives each refusal in the same words as creation, and suggests a free name where one helps."""
     client, top = server.client, server.repo()
     repo = await client.repo(top)
     await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
@@ -59,8 +59,8 @@ async def test_a_preview_says_what_making_would(server: Running) -> None:
     refused(await client.http.get("/api/worktrees/preview?branch=b"), 400)
 
 
-async def test_what_would_be_lost(server: Running) -> None:
-    """W2, O4: files, commits and sessions are named, lists are bounded, counts are true; removing says the same."""
+async def test_a_preview_of_losses(server: Running) -> None:
+    """W2, O4: Lists the files, commits and sessions at risk, in bounded lists with full counts, as a removal would."""
     client, top = server.client, server.repo()
     repo = await client.repo(top)
     tree = await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
@@ -94,8 +94,8 @@ async def test_what_would_be_lost(server: Running) -> None:
     refused(await client.http.get(f"/api/worktrees/{NOBODY}/losses"), 404, "worktree_not_found")
 
 
-async def test_one_that_is_only_forgotten(server: Running) -> None:
-    """W2: an adopted worktree loses nothing, whatever is in it; nor does one whose folder is gone."""
+async def test_losses_of_adopted_and_missing_worktrees(server: Running) -> None:
+    """W2: Removing an adopted worktree, or one whose folder is gone, loses nothing."""
     client, top = server.client, server.repo()
     repo = await client.repo(top)
     git(top, "worktree", "add", "--quiet", "-b", "mine", str(server.root / "mine"))

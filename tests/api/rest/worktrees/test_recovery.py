@@ -1,4 +1,4 @@
-"""Tests that the contents of a removed worktree can be recovered, whatever fails in between."""
+"""Tests that the contents of a removed worktree can be recovered, whatever step fails."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.repos import git, make_repo
 from tests.support.server import Running
 
 
-async def test_submodules_are_looked_into(server: Running) -> None:
-    """W2: what a submodule has on another branch, clean as it looks, refuses a removal, and is kept by force."""
+async def test_commits_in_submodules_are_kept(server: Running) -> None:
+    """W2: A commit on another branch of a clean submodule blocks a removal, and is kept if the removal is forced."""
     top, lib = server.repo(), make_repo(server.root / "lib")
     local = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
     git(top, *local, "add", str(lib), "lib")
@@ -33,8 +33,8 @@ async def test_submodules_are_looked_into(server: Running) -> None:
     assert head(top, gone["innerRefs"][1]) == sha
 
 
-async def test_the_way_back_is_known_before_anything_goes(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W2: the row names the recovery ref before git takes the folder away, so that no crash after that loses it."""
+async def test_the_recovery_ref_is_stored_first(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W2: The row names the recovery ref before git removes the folder, so a crash cannot lose it."""
     tree = await made(server.client, await registered(server))
     at(tree["path"], "new.txt").write_text("x")
     path = f"/api/worktrees/{tree['id']}"
@@ -52,15 +52,15 @@ async def test_the_way_back_is_known_before_anything_goes(server: Running, monke
 
 
 @pytest.mark.parametrize("listed", [False, True])
-async def test_a_removal_that_was_cut_off(server: Running, listed: bool) -> None:
-    """W2: what a crash has left of a removal is finished with the files that were kept, not without them."""
+async def test_an_interrupted_removal_is_finished(server: Running, listed: bool) -> None:
+    """W2: Repeating a removal that a crash interrupted keeps the recovery ref that was already written."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
     (folder / "new.txt").write_text("x")
     ref, _ = await worktree_recovery.keep_all(str(folder), tree["id"], "Kept.")
     if listed:
-        # The folder goes first.
+        # The folder is gone, but git still lists the worktree.
         shutil.rmtree(folder)
     else:
         git(at(repo["path"]), "worktree", "remove", "--force", str(folder))
@@ -70,8 +70,8 @@ async def test_a_removal_that_was_cut_off(server: Running, listed: bool) -> None
     assert (folder / "new.txt").read_text() == "x"
 
 
-async def test_a_recovery_that_cannot_be_written_down(server: Running) -> None:
-    """W2: if the last step fails, the folder goes again and the worktree stays removed, to be recovered once more."""
+async def test_a_failed_recovery_can_be_repeated(server: Running) -> None:
+    """W2: If the last step fails, the folder is removed again and the worktree can be recovered once more."""
     tree = await made(server.client, await registered(server))
     folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
     (folder / "new.txt").write_text("x")
@@ -87,7 +87,7 @@ async def test_a_recovery_that_cannot_be_written_down(server: Running) -> None:
 
 
 async def test_a_branch_that_looks_like_an_option(server: Running) -> None:
-    """W1, W2: such a name cannot be made; a worktree that got one by hand comes back on its commit."""
+    """W1, W2: A branch cannot be created with such a name; a worktree that has one is recovered on its commit."""
     repo = await registered(server)
     top = at(repo["path"])
     body = {"repoId": repo["id"], "branch": "--force"}

@@ -13,7 +13,7 @@ from tests.support.server import Running, serving
 
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file of a working copy: mode, and content or where it leads."""
+    """Returns the mode, and the content or link target, of every file in a working copy."""
     found: dict[str, tuple[int, bytes]] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -25,7 +25,7 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def work(folder: Path) -> None:
-    """All kinds of changes."""
+    """Makes every kind of change."""
     commit(folder, "kept.txt", "one\ntwo\nthree\n" * 10, "Keep.")
     commit(folder, "doomed.txt")
     commit(folder, "old name.txt", "a line\n" * 20)
@@ -42,8 +42,8 @@ def work(folder: Path) -> None:
     (folder / "binary").write_bytes(bytes(range(256)))
 
 
-async def test_work_is_not_removed_by_accident(server: Running) -> None:
-    """W2: uncommitted and untracked files and commits of its own refuse a removal, each by name."""
+async def test_unsaved_work_blocks_a_removal(server: Running) -> None:
+    """W2: Uncommitted files, untracked files and commits on no other branch block a removal, each by name."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     folder = at(tree["path"])
@@ -65,7 +65,7 @@ async def test_work_is_not_removed_by_accident(server: Running) -> None:
     git(folder, "checkout", "--quiet", "README.md")
     shutil.rmtree(folder / "new")
     refused(await server.client.http.delete(path), 409, "worktree_dirty")
-    # On another branch they are safe.
+    # On another branch, the commits are safe.
     git(folder, "branch", "other")
     async with server.client.events() as events:
         gone = await server.client.call("DELETE", path)
@@ -90,8 +90,8 @@ async def test_work_is_not_removed_by_accident(server: Running) -> None:
     assert (head(folder), back["branch"], back["removedAt"]) == (sha, "feature", None)
 
 
-async def test_force_keeps_everything(server: Running) -> None:
-    """W2: by force all goes to a recovery ref first, exactly, without hooks, and comes back with one call."""
+async def test_a_forced_removal_keeps_everything(server: Running) -> None:
+    """W2: A forced removal first saves everything to a recovery ref, without hooks, and one call restores it."""
     top = server.repo()
     repo = await server.client.repo(top)
     tree = await made(server.client, repo)
@@ -121,8 +121,8 @@ async def test_force_keeps_everything(server: Running) -> None:
     refused(await server.client.http.post(f"{path}/recover"), 409, "worktree_not_removed")
 
 
-async def test_branches_of_bough_go_if_asked(server: Running) -> None:
-    """W2: the branch stays unless asked; then only one that Bough made, and nothing of which would be lost."""
+async def test_a_branch_is_deleted_only_on_request(server: Running) -> None:
+    """W2: A branch is deleted only on request, only if Bough created it, and only if no commit would be lost."""
     repo = await registered(server)
     top = at(repo["path"])
     git(top, "branch", "theirs")
@@ -139,7 +139,7 @@ async def test_branches_of_bough_go_if_asked(server: Running) -> None:
     moved = await made(server.client, repo, "moved")
     commit(at(moved["path"]), "b.txt")
     git(at(moved["path"]), "switch", "--quiet", "--detach", "main")
-    # What the branch has is not what the worktree shows, so the recovery ref does not hold it.
+    # The branch's commits are not in the worktree's HEAD, so the recovery ref does not hold them.
     gone = await server.client.call("DELETE", f"/api/worktrees/{moved['id']}?branch=delete&force=true")
     assert gone["branchDeleted"] is False
     assert branches(top) == ["main", "moved", "theirs"]
@@ -147,8 +147,8 @@ async def test_branches_of_bough_go_if_asked(server: Running) -> None:
     assert (back["branch"], head(at(back["path"]))) == ("forced", sha)
 
 
-async def test_a_branch_that_moved_on_is_not_touched(server: Running) -> None:
-    """W2: recovered work goes to a branch beside one that has moved on, or is in use elsewhere."""
+async def test_recovery_does_not_touch_a_changed_branch(server: Running) -> None:
+    """W2: If its branch has moved on, a worktree is recovered on a new branch."""
     repo = await registered(server)
     top = at(repo["path"])
     tree = await made(server.client, repo)
@@ -166,8 +166,8 @@ async def test_a_branch_that_moved_on_is_not_touched(server: Running) -> None:
     refused(await server.client.http.post(f"{path}/recover"), 409, "path_exists")
 
 
-async def test_detached_and_nested(server: Running) -> None:
-    """W2: a detached HEAD's commits count; repositories inside of a worktree are kept too."""
+async def test_detached_heads_and_nested_repositories(server: Running) -> None:
+    """W2: Commits on a detached HEAD block a removal; repositories inside the worktree are saved too."""
     repo = await registered(server)
     top = at(repo["path"])
     tree = await made(server.client, repo)
@@ -187,8 +187,8 @@ async def test_detached_and_nested(server: Running) -> None:
     assert (back["branch"], head(folder)) == (None, sha)
 
 
-async def test_adopted_ones_are_forgotten(server: Running) -> None:
-    """W2: a worktree that Bough did not make stays as it is; by force it goes, and all of it is kept."""
+async def test_adopted_worktrees_are_only_forgotten(server: Running) -> None:
+    """W2: Removing an adopted worktree leaves its folder; a forced removal saves and deletes it."""
     repo = await registered(server)
     top, folder = at(repo["path"]), server.root / "hand"
     git(top, "worktree", "add", "--quiet", "-b", "hand", str(folder))
@@ -206,8 +206,8 @@ async def test_adopted_ones_are_forgotten(server: Running) -> None:
     assert git(top, "show", f"{gone['recoveryRef']}:new.txt") == "x"
 
 
-async def test_locked_vanished_and_full_of_others(server: Running) -> None:
-    """W2: a locked one stays; one whose folder is gone is cleared up; one that holds others waits for them."""
+async def test_locked_missing_and_nested_worktrees(server: Running) -> None:
+    """W2: A locked worktree, or one that contains another, is not removed; one whose folder is gone is cleaned up."""
     repo = await registered(server)
     top = at(repo["path"])
     locked = await made(server.client, repo, "locked")
@@ -228,7 +228,7 @@ async def test_locked_vanished_and_full_of_others(server: Running) -> None:
     assert sorted(known_to_git(top)) == sorted([locked["path"], inside])
     back = await server.client.post(f"/api/worktrees/{vanished['id']}/recover")
     assert head(at(back["path"])) == sha
-    # A folder that is there but no worktree any more is nobody's to delete.
+    # A folder that exists but is no longer a worktree is not deleted.
     lost = await made(server.client, repo, "lost")
     at(lost["path"], ".git").unlink()
     git(top, "worktree", "prune", "--expire=now")
@@ -236,8 +236,8 @@ async def test_locked_vanished_and_full_of_others(server: Running) -> None:
     assert at(lost["path"], "README.md").exists()
 
 
-async def test_a_repository_that_is_gone(server: Running) -> None:
-    """W2: worktrees of a repository whose folder is gone can be forgotten, and then the repository."""
+async def test_a_repository_whose_folder_is_gone(server: Running) -> None:
+    """W2: If a repository's folder is gone, its worktrees can be forgotten, and then the repository."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     shutil.rmtree(repo["path"])
@@ -253,8 +253,8 @@ def of(diff: Json, path: str) -> Json:
     return found
 
 
-async def test_what_has_changed(server: Running) -> None:
-    """A2: text and numbers, untracked files, renames and binaries; index and objects of the repository stay."""
+async def test_diff_of_a_worktree(server: Running) -> None:
+    """A2: A diff has text and counts, untracked files, renames and binaries, and does not touch index or objects."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     folder = at(tree["path"])
@@ -286,8 +286,8 @@ async def test_what_has_changed(server: Running) -> None:
     assert since_base["additions"] == sum(file["additions"] for file in since_base["files"])
 
 
-async def test_large_changes_are_cut(tmp_path: Path) -> None:
-    """A2: an answer is bounded and says what is missing."""
+async def test_large_diffs_are_truncated(tmp_path: Path) -> None:
+    """A2: A diff has a size limit and says what is missing."""
     async with serving(tmp_path) as server:
         repo = await registered(server)
         tree = await made(server.client, repo)

@@ -11,12 +11,12 @@ from tests.support.server import Running, serving
 
 
 async def opened(server: Running, repo: Json, branch: str = "feature", **fields: object) -> Json:
-    """A session in a new worktree."""
+    """Creates a session in a new worktree."""
     return await server.client.session(repo["id"], worktree={"branch": branch}, **fields)
 
 
-async def test_one_call_makes_both(server: Running) -> None:
-    """L3, A4: worktree and session come together, and one key stands for both."""
+async def test_one_request_creates_both(server: Running) -> None:
+    """L3, A4: One request, with one key, creates the worktree and the session."""
     repo = await registered(server)
     body = {"repoId": repo["id"], "agent": "demo", "idempotencyKey": "k", "initialPrompt": "[[write a.txt b]]"}
     body["worktree"] = {"branch": "feature/x", "base": "main"}
@@ -41,8 +41,8 @@ async def test_one_call_makes_both(server: Running) -> None:
     assert (await server.client.get("/api/sessions"))["total"] == 1
 
 
-async def test_no_session_no_worktree(tmp_path: Path) -> None:
-    """L3, T5: what refuses the session leaves neither worktree nor branch."""
+async def test_a_refused_session_leaves_no_worktree(tmp_path: Path) -> None:
+    """L3, T5: A refused session leaves neither a worktree nor a branch."""
     async with serving(tmp_path, max_sessions=1) as server:
         repo = await registered(server)
         top = at(repo["path"])
@@ -63,8 +63,9 @@ async def test_no_session_no_worktree(tmp_path: Path) -> None:
         assert branches(top) == ["main", "x"]
 
 
-async def test_a_session_takes_its_worktree_along(server: Running) -> None:
-    """A1, W2: `worktree=remove` removes both, or neither while there is work in it; force keeps that first."""
+async def test_a_session_is_removed_with_its_worktree(server: Running) -> None:
+    """A1, W2: `worktree=remove` removes both, or neither if work would be lost; with `force`, that work is saved
+    first."""
     repo = await registered(server)
     session = await opened(server, repo)
     path = f"/api/sessions/{session['id']}"
@@ -89,8 +90,8 @@ async def test_a_session_takes_its_worktree_along(server: Running) -> None:
     assert (ended["status"], ended["worktree"]) == ("cancelled", None)
 
 
-async def test_others_in_the_same_worktree(server: Running) -> None:
-    """W2: a worktree that another active session works in stays; one that was removed is not resumed into."""
+async def test_a_worktree_with_several_sessions(server: Running) -> None:
+    """W2: A worktree is not removed while another active session uses it; a session cannot resume in a removed one."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     here = {"worktreeId": tree["id"], "agent": "demo"}

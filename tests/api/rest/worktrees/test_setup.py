@@ -21,14 +21,14 @@ from tests.support.server import Running, ServerProcess, serving
 
 
 async def configured(server: Running, **fields: object) -> Json:
-    """A repository with a .gitignore, and with what is done in its worktrees."""
+    """Creates a repository with a .gitignore and these setup settings."""
     repo = await registered(server)
     commit(at(repo["path"]), ".gitignore", ".env\ncache/\nlink\n")
     return await server.client.call("PATCH", f"/api/repos/{repo['id']}", json=fields)
 
 
 def ended(pid: int) -> bool:
-    """Whether a process is gone, or waits for nothing but to be forgotten."""
+    """Tells whether a process has ended, including as a zombie."""
     try:
         return "\nState:\tZ" in at(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -36,7 +36,7 @@ def ended(pid: int) -> bool:
 
 
 async def test_the_settings_of_a_repository(server: Running) -> None:
-    """R1, A2: setup and copied files are kept with the repository, and are for people to set."""
+    """R1, A2: A repository's setup command and copied files can be changed, and only by a person."""
     repo = await registered(server)
     assert (repo["setup"], repo["copyIgnored"]) == ([], [])
     path = f"/api/repos/{repo['id']}"
@@ -66,7 +66,7 @@ async def test_the_settings_of_a_repository(server: Running) -> None:
 
 
 async def test_ignored_files_are_copied(server: Running, tmp_path: Path) -> None:
-    """W1: files that match and are ignored come along, links as links; tracked, untracked and existing ones do not."""
+    """W1: Copies ignored files that match, links as links; tracked, untracked and existing files are not copied."""
     repo = await configured(server, copyIgnored=[".env", "cache/**", "link", "README.md", "untracked", "**/.env"])
     top = at(repo["path"])
     (top / "cache" / "deep").mkdir(parents=True)
@@ -84,7 +84,7 @@ async def test_ignored_files_are_copied(server: Running, tmp_path: Path) -> None
     assert (folder / "link").readlink() == at("cache/deep")
     assert not (folder / "untracked").exists()
     assert git(folder, "status", "--porcelain") == ""
-    # Other worktrees are no source, and a link in the branch leads nothing outside.
+    # Other worktrees are not copied, and a link in the branch does not redirect copies outside.
     outside = tmp_path / "outside"
     outside.mkdir()
     git(top, "switch", "--quiet", "--create", "trap")
@@ -100,7 +100,7 @@ async def test_ignored_files_are_copied(server: Running, tmp_path: Path) -> None
 
 
 async def test_too_much_is_not_copied(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W1: beyond a bound nothing is copied, and the worktree says so."""
+    """W1: Nothing is copied above the size limit, and the worktree says so."""
     monkeypatch.setattr(setup, "LARGEST_COPY", 10)
     repo = await configured(server, copyIgnored=[".env"])
     at(repo["path"], ".env").write_text("x" * 11)
@@ -110,7 +110,7 @@ async def test_too_much_is_not_copied(server: Running, monkeypatch: pytest.Monke
 
 
 async def test_the_command_runs_in_the_worktree(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W1: the setup runs without a shell, after the files are copied, and sees nothing of Bough's own settings."""
+    """W1: The setup command runs without a shell, after the files are copied, and without Bough's own variables."""
     monkeypatch.setenv("BOUGH_SECRET", "s")
     script = "cat .env; pwd; env | grep -c ^BOUGH_; echo $0 > made"
     repo = await configured(server, copyIgnored=[".env"], setup=["sh", "-c", script, "a b; echo $HOME"])
@@ -123,14 +123,14 @@ async def test_the_command_runs_in_the_worktree(server: Running, monkeypatch: py
         )
     assert first["data"]["status"] == "setting_up"
     assert last["data"] == tree
-    # `grep -c` counts to 0 and fails, and the shell goes on.
+    # `grep -c` prints 0 and fails, and the shell continues.
     assert tree["setupOutput"] == f"KEY=1\n{tree['path']}\n0\n"
     assert tree["setupError"] is None
     assert at(tree["path"], "made").read_text() == "a b; echo $HOME\n"
 
 
-async def test_a_failed_setup_is_told(server: Running) -> None:
-    """W1: the worktree stays, the answer says what failed, and its last words are kept."""
+async def test_a_failed_setup_is_reported(server: Running) -> None:
+    """W1: If the setup fails, the worktree stays, and has the error and the command's last output."""
     repo = await configured(server, setup=["sh", "-c", "echo started; echo oh no >&2; exit 3"])
     tree = await made(server.client, repo)
     assert tree["setupError"] == "The setup command 'sh' exited with 3."
@@ -141,8 +141,8 @@ async def test_a_failed_setup_is_told(server: Running) -> None:
     assert "could not be started" in missing["setupError"]
 
 
-async def test_a_setup_takes_its_time_and_no_more(tmp_path: Path) -> None:
-    """W1: a setup that takes too long is ended, with all that it started."""
+async def test_a_setup_has_a_time_limit(tmp_path: Path) -> None:
+    """W1: A setup that takes too long is ended together with its child processes."""
     async with serving(tmp_path, setup_timeout=0.5) as server:
         repo = await configured(server, setup=["sh", "-c", "sleep 1000 & echo $! > pid; wait"])
         tree = await made(server.client, repo)
@@ -150,8 +150,9 @@ async def test_a_setup_takes_its_time_and_no_more(tmp_path: Path) -> None:
         assert ended(int(at(tree["path"], "pid").read_text()))
 
 
-async def test_a_setup_need_not_be_waited_for(server: Running) -> None:
-    """W1: `wait: false` answers at once; until it is done no session begins there, and force ends it."""
+async def test_a_setup_can_run_in_the_background(server: Running) -> None:
+    """W1: `wait: false` answers at once; sessions are refused until the setup has ended, and a forced removal ends
+    it."""
     repo = await configured(server, setup=["sh", "-c", "echo going; while test ! -e go; do sleep 0.02; done"])
     tree = await made(server.client, repo, wait=False)
     assert tree["status"] == "setting_up"
@@ -169,8 +170,8 @@ async def test_a_setup_need_not_be_waited_for(server: Running) -> None:
     assert not at(hanging["path"]).exists()
 
 
-async def test_submodules_come_along(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W1: submodules are checked out where git's own safety allows it; where not, the worktree says so."""
+async def test_submodules_are_checked_out(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W1: Submodules are checked out if git's configuration allows it; if not, the worktree says so."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -188,7 +189,7 @@ async def test_submodules_come_along(server: Running, tmp_path: Path, monkeypatc
     for tree in trees:
         assert tree["setupError"] is None
         assert head(at(tree["path"], "lib")) == head(inner)
-    # Commits that only the worktree's copy of a submodule has would go with it.
+    # Removing the worktree would lose commits that exist only in its copy of the submodule.
     path = f"/api/worktrees/{trees[0]['id']}"
     commit(at(trees[0]["path"], "lib"), "new.txt", message="Inside.")
     error = refused(await server.client.http.delete(path), 409, "worktree_dirty")
@@ -201,8 +202,8 @@ async def test_submodules_come_along(server: Running, tmp_path: Path, monkeypatc
     assert not at(trees[1]["path"]).exists()
 
 
-async def test_a_kill_while_git_works(tmp_path: Path) -> None:
-    """W1, Q4: killed between git's work and the answer, the next server undoes it, and the same key makes it anew."""
+async def test_a_kill_during_creation(tmp_path: Path) -> None:
+    """W1, Q4: After a kill during creation, the next server undoes it, and the same key creates the worktree again."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         top = make_repo(server.root / "repo")
         hook(top, "post-checkout", f"touch '{tmp_path}/hooked'; while test ! -e '{tmp_path}/go'; do sleep 0.02; done")
@@ -225,8 +226,8 @@ async def test_a_kill_while_git_works(tmp_path: Path) -> None:
             assert at(tree["path"], "README.md").exists()
 
 
-async def test_a_kill_while_it_is_set_up(tmp_path: Path) -> None:
-    """W1, Q4: a worktree whose setup was cut off is there and says so."""
+async def test_a_kill_during_setup(tmp_path: Path) -> None:
+    """W1, Q4: After a kill during setup, the worktree exists and says that its setup was interrupted."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         top = make_repo(server.root / "repo")
         async with server.client() as client:

@@ -31,8 +31,8 @@ WORKTREE = {
 }
 
 
-async def test_a_branch_that_is_missing_is_made(server: Running) -> None:
-    """W1, R1: a new branch from the default branch, in .worktrees/BRANCH, unseen by the repository's own status."""
+async def test_a_missing_branch_is_created(server: Running) -> None:
+    """W1, R1: Creates a branch from the default branch in .worktrees/BRANCH, hidden from the repository's status."""
     repo = await registered(server)
     top = at(repo["path"])
     async with server.client.events() as events:
@@ -54,8 +54,8 @@ async def test_a_branch_that_is_missing_is_made(server: Running) -> None:
     assert (await server.client.get(f"/api/worktrees?repoId={repo['id']}&removed=true"))["total"] == 0
 
 
-async def test_a_branch_that_is_there_is_used(server: Running) -> None:
-    """W1: a local branch is reused, one that only a remote has is tracked; `base` is where a new one begins."""
+async def test_an_existing_branch_is_used(server: Running) -> None:
+    """W1: A local branch is reused, a remote one is tracked, and a new one starts at `base`."""
     top = server.repo()
     first = head(top)
     origin = make_repo(server.root / "origin")
@@ -78,7 +78,7 @@ async def test_a_branch_that_is_there_is_used(server: Running) -> None:
 
 
 async def test_names_in_any_script(server: Running) -> None:
-    """W1: spaces and letters of any script in paths and branches."""
+    """W1: Paths and branches may have spaces and letters of any script."""
     repo = await registered(server, "mit Leerzeichen und ünïcode")
     tree = await made(server.client, repo, "功能/été-1", path="Bäume/drei vier")
     assert at(tree["path"]) == at(repo["path"]) / "Bäume" / "drei vier"
@@ -89,8 +89,8 @@ async def test_names_in_any_script(server: Running) -> None:
     assert [file["path"] for file in diff["files"]] == ["neu ñ.txt"]
 
 
-async def test_branches_that_cannot_be(server: Running) -> None:
-    """W1: a branch name is an argument and nothing else; what git would not take for just that is refused."""
+async def test_invalid_branch_names_are_refused(server: Running) -> None:
+    """W1: Refuses branch names that git could take for an option or for anything but a new branch."""
     repo = await registered(server)
     bad = ["", "-b", "--force", "HEAD", "@", "@{-1}", "a..b", "a b", "a\nb", "x.lock", "/x", "x/", "a:b", "x" * 300]
     for branch in bad:
@@ -100,8 +100,8 @@ async def test_branches_that_cannot_be(server: Running) -> None:
     assert not at(repo["path"], ".worktrees").exists()
 
 
-async def test_what_is_refused_changes_nothing(server: Running) -> None:
-    """W1: an existing path is left alone; a plain folder, a taken branch, an unknown base are said plainly."""
+async def test_refused_requests_change_nothing(server: Running) -> None:
+    """W1: An existing path, a plain folder, a branch in use and an unknown base are refused with a clear message."""
     repo = await registered(server)
     top = at(repo["path"])
     plain = server.root / "plain"
@@ -136,8 +136,8 @@ async def test_what_is_refused_changes_nothing(server: Running) -> None:
     assert (await server.client.get("/api/worktrees"))["total"] == 1
 
 
-async def test_nothing_is_made_outside_of_the_root(server: Running, tmp_path: Path) -> None:
-    """W3: `..`, links and the data folder are refused and logged as security events."""
+async def test_nothing_is_created_outside_the_root(server: Running, tmp_path: Path) -> None:
+    """W3: Paths through `..`, links and the data folder are refused and logged as security events."""
     repo = await registered(server)
     top = at(repo["path"])
     outside = tmp_path / "outside"
@@ -159,8 +159,8 @@ async def test_nothing_is_made_outside_of_the_root(server: Running, tmp_path: Pa
     assert branches(top) == ["main"]
 
 
-async def test_twenty_at_once(server: Running) -> None:
-    """W1: parallel creation in one repository is safe: all are made, each with its own branch."""
+async def test_twenty_worktrees_at_once(server: Running) -> None:
+    """W1: Worktrees of one repository can be created in parallel, each with its own branch."""
     top = server.repo()
     origin = make_repo(server.root / "origin")
     for number in range(10):
@@ -168,7 +168,7 @@ async def test_twenty_at_once(server: Running) -> None:
     git(top, "remote", "add", "origin", str(origin))
     git(top, "fetch", "--quiet", "origin")
     repo = await server.client.repo(top)
-    # Ten are new, ten track a branch of the remote, which writes to the configuration that all share.
+    # Ten branches are new; ten track a remote branch, which writes to the shared configuration.
     trees = await asyncio.gather(*(made(server.client, repo, f"b{number}") for number in range(20)))
     assert len({tree["path"] for tree in trees}) == 20
     assert sorted(known_to_git(top)) == sorted(tree["path"] for tree in trees)
@@ -180,8 +180,8 @@ async def test_twenty_at_once(server: Running) -> None:
     assert sorted(item.status_code for item in again) == [201, 409, 409, 409, 409]
 
 
-async def test_bare_repositories(server: Running) -> None:
-    """W1: a bare repository has worktrees too, in .worktrees of its own folder, never among git's own."""
+async def test_worktrees_of_bare_repositories(server: Running) -> None:
+    """W1: A bare repository's worktrees are in .worktrees inside its folder, never among git's own files."""
     repo = await server.client.repo(bare(server.root / "bare.git"))
     tree = await made(server.client, repo, "feature/x")
     assert at(tree["path"]) == server.root / "bare.git" / ".worktrees" / "feature" / "x"
@@ -192,8 +192,8 @@ async def test_bare_repositories(server: Running) -> None:
     assert not (server.root / "bare.git" / ".worktrees").exists()
 
 
-async def test_the_same_key_makes_one(server: Running) -> None:
-    """A4: a repeated request with its key gives the first answer, also while the first is still under way."""
+async def test_the_same_key_creates_one_worktree(server: Running) -> None:
+    """A4: A repeated request returns the first answer, even while the first one is still running."""
     repo = await registered(server)
     body = {"repoId": repo["id"], "branch": "once", "idempotencyKey": "k"}
     answers = await asyncio.gather(*(server.client.post("/api/worktrees", body) for _ in range(4)))
@@ -203,7 +203,7 @@ async def test_the_same_key_makes_one(server: Running) -> None:
     await server.client.call("DELETE", f"/api/worktrees/{answers[0]['id']}")
     assert await server.client.post("/api/worktrees", body) == answers[0]
     assert known_to_git(at(repo["path"])) == []
-    # Refusals are not kept: the same key works once the way is free.
+    # A refusal does not use up its key: the request succeeds once the path is free.
     top = at(repo["path"])
     (top / ".worktrees" / "late").mkdir(parents=True)
     late = {"repoId": repo["id"], "branch": "late", "idempotencyKey": "l"}
@@ -212,8 +212,8 @@ async def test_the_same_key_makes_one(server: Running) -> None:
     assert (await server.client.post("/api/worktrees", late))["branch"] == "late"
 
 
-async def test_worktrees_made_elsewhere_are_adopted(server: Running) -> None:
-    """W1: what git knows and Bough does not is listed, and adopted by its path; it is left as it is."""
+async def test_worktrees_created_elsewhere_are_adopted(server: Running) -> None:
+    """W1: Lists worktrees that only git knows, and adopts them by path without changing them."""
     repo = await registered(server)
     top = at(repo["path"])
     git(top, "worktree", "add", "--quiet", "-b", "hand", str(server.root / "hand made"))
@@ -242,8 +242,8 @@ async def test_worktrees_made_elsewhere_are_adopted(server: Running) -> None:
     refused(await server.client.http.get(f"/api/repos/{folder['id']}/worktrees"), 409, "repo_is_plain")
 
 
-async def test_how_it_stands(server: Running) -> None:
-    """A2: branch, commit, changes, distance and sessions of a worktree, as git says now."""
+async def test_the_state_of_a_worktree(server: Running) -> None:
+    """A2: Shows a worktree's branch, commit, changes, distance from its base, and sessions, as git reports them now."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     path = f"/api/worktrees/{tree['id']}"
@@ -272,8 +272,8 @@ async def test_how_it_stands(server: Running) -> None:
     refused(await server.client.http.get(f"/api/worktrees/{NOBODY}"), 404, "worktree_not_found")
 
 
-async def test_name_notes_and_place(server: Running) -> None:
-    """R1, A3: what people say about a worktree can be changed and is announced."""
+async def test_name_notes_and_position_can_be_changed(server: Running) -> None:
+    """R1, A3: A worktree's name, notes, board and position can be changed, with an event."""
     repo = await registered(server)
     board = await server.client.post("/api/boards", {"name": "Plans"})
     tree = await made(server.client, repo, boardId=board["id"], x=1, y=-2.5)
@@ -298,7 +298,7 @@ async def test_name_notes_and_place(server: Running) -> None:
 
 
 async def test_hooks_run_as_with_git(server: Running) -> None:
-    """W1: post-checkout runs; one that fails is told, and the worktree is there all the same, as with git itself."""
+    """W1: The post-checkout hook runs; if it fails, the worktree stays and says so, as with git itself."""
     top = server.repo()
     hook(top, "post-checkout", 'echo "$BOUGH_DATA" > hooked; test "$(git branch --show-current)" != bad')
     repo = await server.client.repo(top)
@@ -311,8 +311,8 @@ async def test_hooks_run_as_with_git(server: Running) -> None:
     assert at(bad["path"], "README.md").exists()
 
 
-async def test_what_git_cannot_finish_is_undone(server: Running) -> None:
-    """W1: when git fails midway neither folder, branch nor row stay."""
+async def test_a_failed_creation_is_undone(server: Running) -> None:
+    """W1: If git fails midway, no folder, branch or row is left."""
     top = server.repo()
     (top / ".gitattributes").write_text("*.x filter=broken\n")
     commit(top, "file.x")
@@ -333,8 +333,8 @@ async def test_what_git_cannot_finish_is_undone(server: Running) -> None:
     assert (await server.client.post("/api/worktrees", body))["status"] == "ready"
 
 
-async def test_what_cannot_be_answered_was_never_seen(server: Running) -> None:
-    """W1, A4: a worktree and the answer kept for its key become visible together, or it is undone and nobody saw it."""
+async def test_a_worktree_and_its_answer_are_stored_together(server: Running) -> None:
+    """W1, A4: A worktree appears together with the answer stored for its key; if storing fails, it is undone unseen."""
     repo = await registered(server)
     body = {"repoId": repo["id"], "branch": "feature", "idempotencyKey": "once"}
     async with server.client.events() as events:
@@ -348,8 +348,8 @@ async def test_what_cannot_be_answered_was_never_seen(server: Running) -> None:
 
 
 @pytest.mark.postgres
-async def test_the_same_on_postgres(tmp_path: Path, postgres_url: str) -> None:
-    """R1, W1, W2: made, changed, removed and recovered with PostgreSQL too."""
+async def test_worktrees_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+    """R1, W1, W2: Worktrees are created, changed, removed and recovered on PostgreSQL too."""
     async with serving(tmp_path, database=postgres_url) as server:
         repo = await registered(server)
         body = {"setup": ["true"], "copyIgnored": [".env"]}

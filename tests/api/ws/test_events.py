@@ -20,7 +20,7 @@ from tests.support.server import Running, serving
 
 
 def stored(events: list[Json]) -> list[Json]:
-    """The state changes among what was seen."""
+    """Returns only the stored events, which describe changes."""
     return [event for event in events if "objectId" in event]
 
 
@@ -29,22 +29,22 @@ def is_ready(event: Json) -> bool:
 
 
 async def past(client: Client, cursor: int = 0, session_id: str | None = None) -> list[Json]:
-    """All that happened so far."""
+    """Returns every event so far."""
     async with client.events(session_id, cursor) as events:
         await events.until(is_ready)
         return stored(events.seen)
 
 
 async def rename(server: Running, times: int) -> str:
-    """As many changes, one after another; each is one event."""
+    """Makes this many changes one after another; each is one event."""
     board = await server.services.boards.add(Caller(), "board")
     for number in range(times - 1):
         await server.services.boards.rename(board.id, f"name {number}")
     return board.id
 
 
-async def test_the_order_is_the_order_of_commits(server: Running) -> None:
-    """A3: cursors grow by one, and what a turn does is told in the order in which it was done."""
+async def test_events_come_in_commit_order(server: Running) -> None:
+    """A3: Cursors grow by one, and a turn's events come in the order in which they were committed."""
     client = server.client
     repo = await client.repo(server.repo())
     async with client.events() as live:
@@ -71,12 +71,12 @@ async def test_the_order_is_the_order_of_commits(server: Running) -> None:
     decided = [event["data"]["status"] for event in events if event["type"].startswith("approval.")]
     assert decided == ["pending", "allowed"]
     assert kept == events[:-1]
-    # What is purged is forgotten, but for the end of it.
+    # Purging a session removes its events, except for the removal itself.
     assert await past(client, cursors[0] - 1) == events[-1:]
 
 
-async def test_sse_tells_the_same(server: Running) -> None:
-    """A3, L3: `GET /api/events` is a stream of server-sent events with ids, from `cursor` or `Last-Event-ID`."""
+async def test_sse_sends_the_same_events(server: Running) -> None:
+    """A3, L3: `GET /api/events` streams server-sent events with ids, from `cursor` or `Last-Event-ID`."""
     client = server.client
     await rename(server, 5)
     expected = await past(client)
@@ -95,7 +95,7 @@ async def test_sse_tells_the_same(server: Running) -> None:
 
 
 async def test_a_quiet_sse_stream_can_be_resumed(server: Running) -> None:
-    """A3: a browser that saw nothing but the beginning reconnects with the id it was given, and misses nothing."""
+    """A3: A browser that received only `stream.ready` reconnects with its id and misses nothing."""
     async with sse(server.client) as stream:
         await stream.until(is_ready)
     assert stream.last_id is not None
@@ -109,7 +109,7 @@ def is_last(event: Json) -> bool:
 
 
 async def reconnecting(client: Client, kind: str, chance: random.Random) -> list[Json]:
-    """Reads with breaks: a few events, gone, and back with the last cursor, until the last event is there."""
+    """Reads a few events at a time and reconnects from the last cursor until the last event arrives."""
     seen: list[Json] = []
     cursor = 0
     while not (seen and is_last(seen[-1])):
@@ -130,8 +130,8 @@ async def reconnecting(client: Client, kind: str, chance: random.Random) -> list
 
 @pytest.mark.parametrize("kind", ["websocket", "sse"])
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_breaks_miss_nothing(server: Running, kind: str, seed: int) -> None:
-    """A3: while 200 changes happen, a client that comes and goes sees exactly what one that stayed sees."""
+async def test_reconnecting_misses_nothing(server: Running, kind: str, seed: int) -> None:
+    """A3: During 200 changes, a client that keeps reconnecting sees exactly what a connected client sees."""
     client = server.client
     chance = random.Random(seed)
     board = (await client.get("/api/boards"))["boards"][0]["id"]
@@ -139,7 +139,7 @@ async def test_breaks_miss_nothing(server: Running, kind: str, seed: int) -> Non
     async def change() -> None:
         for number in range(199):
             await server.services.boards.rename(board, f"name {number}")
-            # Now and then slower than the readers, so that they see the end of what there is.
+            # Sometimes slower than the readers, so that they catch up.
             await asyncio.sleep(chance.choice((0, 0, 0, 0.005)))
         await server.services.boards.rename(board, "the last")
 
@@ -149,8 +149,8 @@ async def test_breaks_miss_nothing(server: Running, kind: str, seed: int) -> Non
     assert seen == stored(staying.seen)
 
 
-async def test_a_session_can_be_followed_alone(server: Running) -> None:
-    """A3: with `sessionId` only what belongs to it comes, live and from the past, on both doors."""
+async def test_one_session_can_be_followed(server: Running) -> None:
+    """A3: With `sessionId`, WebSocket and SSE send only that session's events, both live and past."""
     client = server.client
     repo = await client.repo(server.repo())
     one, two = [await client.session(repo["id"]) for _ in range(2)]
@@ -167,8 +167,8 @@ async def test_a_session_can_be_followed_alone(server: Running) -> None:
         assert stored(await stream.until(is_ready)) == mine
 
 
-async def test_a_gap_is_told_plainly(tmp_path: Path) -> None:
-    """A3: what is no longer kept is announced as a gap before what is; a cursor within reach has none."""
+async def test_a_gap_is_reported(tmp_path: Path) -> None:
+    """A3: Events that are no longer stored are reported as a gap before the rest; a recent cursor has no gap."""
     async with serving(tmp_path, keep_events=10) as server:
         await rename(server, 50)
         await server.services.maintenance.run_once()
@@ -187,8 +187,8 @@ async def test_a_gap_is_told_plainly(tmp_path: Path) -> None:
             assert (await stream.next())[1] == "stream.gap"
 
 
-async def test_a_gap_that_opens_while_catching_up_is_told(tmp_path: Path) -> None:
-    """A3: events may be forgotten while a slow client still reads older ones; it is told where it lost some."""
+async def test_a_gap_that_opens_while_catching_up_is_reported(tmp_path: Path) -> None:
+    """A3: If events are pruned while a slow client reads older ones, the client is told which it missed."""
     async with serving(tmp_path, keep_events=50) as server:
         await rename(server, 2 * PAGE + 100)
         async with server.services.hub.subscribe(None, 0) as stream:
@@ -204,8 +204,8 @@ async def test_a_gap_that_opens_while_catching_up_is_told(tmp_path: Path) -> Non
             await frames.aclose()
 
 
-async def test_cursors_that_are_none(server: Running) -> None:
-    """A3: a cursor from the future is a gap up to now; what is no cursor is refused with 400 or 4400."""
+async def test_invalid_and_future_cursors(server: Running) -> None:
+    """A3: A cursor from the future is reported as a gap up to now; an invalid cursor is refused with 400."""
     newest = (await past(server.client))[-1]["cursor"]
     async with server.client.events(cursor=newest + 1000) as events:
         await events.until(is_ready)
@@ -221,7 +221,7 @@ async def test_cursors_that_are_none(server: Running) -> None:
 
 
 async def closing(client: Client, query: str) -> tuple[int, str]:
-    """How a stream that must be refused is closed."""
+    """Returns the code and reason with which a refused stream is closed."""
     with pytest.raises(ConnectionClosed) as caught:
         async with client.events(query):
             pass
@@ -229,8 +229,8 @@ async def closing(client: Client, query: str) -> tuple[int, str]:
     return caught.value.rcvd.code, caught.value.rcvd.reason
 
 
-async def test_streams_that_are_none(server: Running) -> None:
-    """A3: a stream of nobody's session, or from no cursor, is closed with 4000 plus what HTTP would have said."""
+async def test_invalid_streams_are_closed(server: Running) -> None:
+    """A3: A stream with an unknown session or an invalid cursor is closed with 4000 plus the HTTP status."""
     client = server.client
     for query, code in (("x", 4400), (NOBODY, 4404), (NOBODY[:8], 4404), ("00000000&cursor=x", 4404)):
         assert (await closing(client, query))[0] == code, query
@@ -255,7 +255,7 @@ async def final(client: Client, session: Json) -> dict[str, str]:
 
 
 async def follow(client: Client, session: Json, joined: asyncio.Event) -> Transcript:
-    """Follows a session from now on, as a client would, until its title says that it is over."""
+    """Follows a session from now on, as a client would, until its title becomes `over`."""
     transcript = Transcript()
     async with client.events(session["id"]) as events:
         joined.set()
@@ -271,8 +271,8 @@ def ended(event: Json) -> bool:
 
 
 @pytest.mark.parametrize("text", ["[[slow 60 0.6]]", "[[flood 3000]]", "[[think é🌱]][[slow 20 0.3]][[say 🌱 end]]"])
-async def test_text_grows_to_what_was_said(server: Running, talking: Json, text: str) -> None:
-    """A3: what was created plus its deltas is the final message, for who was there and for who joins at any time."""
+async def test_deltas_add_up_to_the_message(server: Running, talking: Json, text: str) -> None:
+    """A3: A message plus its deltas equals the final message, for clients that join before or during the turn."""
     client = server.client
     readers: list[asyncio.Task[Transcript]] = []
 
@@ -296,7 +296,7 @@ async def test_text_grows_to_what_was_said(server: Running, talking: Json, text:
         first, *late = [await reader for reader in readers]
     said = await final(client, talking)
     assert said.items() <= first.texts.items()
-    # A flood may be stored whole before anybody could be told of a part.
+    # A flood may be stored completely before any delta is sent.
     assert first.deltas > 0 or "flood" in text
     assert first.snapshots == 0
     for transcript in late:
@@ -305,8 +305,8 @@ async def test_text_grows_to_what_was_said(server: Running, talking: Json, text:
     assert seen_growing or "slow" not in text
 
 
-async def test_a_client_with_a_cursor_gets_the_text_as_it_stands(server: Running, talking: Json) -> None:
-    """A3: deltas are not stored; who comes back in the middle is sent the message as it is by then, and the rest."""
+async def test_a_reconnecting_client_gets_the_current_text(server: Running, talking: Json) -> None:
+    """A3: Deltas are not stored; a client that reconnects mid-message gets the current text and then the rest."""
     client = server.client
     async with client.events(talking["id"]) as events:
         task = await client.prompt(talking["id"], "[[slow 80 0.8]]")
@@ -329,7 +329,7 @@ async def test_a_client_with_a_cursor_gets_the_text_as_it_stands(server: Running
 
 
 async def test_a_long_message_is_announced_without_its_text(server: Running, talking: Json) -> None:
-    """A3: a message beyond 64 KiB is told of by its size; its deltas still carry it, and REST has it whole."""
+    """A3: An event about a message over 64 KiB gives only its size; the deltas and REST have the whole text."""
     client = server.client
     transcript = Transcript()
     async with client.events(talking["id"]) as events:

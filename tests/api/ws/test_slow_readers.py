@@ -23,13 +23,13 @@ from tests.support.client import PATIENCE, Client
 from tests.support.server import Running
 
 MIB = 1024 * 1024
-# Enough for what the kernel holds for a socket (4 MiB), one batch on its way and one that waits.
+# Enough to fill the kernel's socket buffers (4 MiB), one batch in flight and one that waits.
 PROMPTS = 24
 SMALL_WINDOW = (socket.SOL_SOCKET, socket.SO_RCVBUF, 128 * 1024)
 
 
-async def test_a_subscription_never_holds_more_than_its_bound() -> None:
-    """A3: what waits for a subscriber stays below 8 MiB; beyond, all of it is let go and it is dropped."""
+async def test_a_subscription_has_a_size_limit() -> None:
+    """A3: A subscription holds less than 8 MiB; above that, it discards everything and is dropped."""
     assert MOST_BYTES_BEHIND == 8 * MIB
     subscription = Subscription(None)
     tracemalloc.start()
@@ -48,7 +48,7 @@ async def test_a_subscription_never_holds_more_than_its_bound() -> None:
 
 
 async def test_frames_of_other_sessions_do_not_count() -> None:
-    """A3: a subscriber of one session is not dropped for what happens in others."""
+    """A3: A subscription to one session is not dropped because of events in others."""
     subscription = Subscription("mine")
     for cursor in range(1, 65):
         subscription.offer(Frame(bytes(MIB), "task.patched", "theirs", cursor))
@@ -58,7 +58,7 @@ async def test_frames_of_other_sessions_do_not_count() -> None:
 
 @contextlib.asynccontextmanager
 async def lazy(client: Client) -> AsyncGenerator[ClientConnection]:
-    """A WebSocket whose client takes next to nothing until it is asked to."""
+    """Opens a WebSocket whose client reads almost nothing until asked."""
     address = urlsplit(client.url)
     assert address.port is not None
     sock = socket.socket()
@@ -75,7 +75,7 @@ async def lazy(client: Client) -> AsyncGenerator[ClientConnection]:
 
 
 async def flood(server: Running) -> int:
-    """Changes of about 1 MiB each: prompts that wait. Gives the last cursor."""
+    """Queues prompts, each an event of about 1 MiB, and returns the last cursor."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"])
@@ -94,8 +94,8 @@ async def rest(client: Client, cursor: int, last: int) -> list[int]:
         return [event["cursor"] for event in events.seen if "objectId" in event]
 
 
-async def test_a_slow_websocket_is_dropped_and_goes_on(server: Running) -> None:
-    """A3: closed with 4008 and `reconnect from N`; what came before and what comes from N is everything, once."""
+async def test_a_slow_websocket_is_dropped_and_can_reconnect(server: Running) -> None:
+    """A3: Closed with 4008 and `reconnect from N`, a client that reconnects has received every event exactly once."""
     seen: list[int] = []
     async with lazy(server.client) as ws:
         last = await flood(server)
@@ -116,8 +116,9 @@ async def test_a_slow_websocket_is_dropped_and_goes_on(server: Running) -> None:
     assert seen == list(range(1, last + 1))
 
 
-async def test_a_slow_sse_client_is_dropped_and_goes_on(server: Running) -> None:
-    """A3: it is sent `stream.dropped` with the cursor, which is its `Last-Event-ID` too, and then the end."""
+async def test_a_slow_sse_client_is_dropped_and_can_reconnect(server: Running) -> None:
+    """A3: The client receives `stream.dropped` with the cursor, which is also its `Last-Event-ID`, and the stream
+    ends."""
     seen: list[int] = []
     transport = httpx.AsyncHTTPTransport(socket_options=[SMALL_WINDOW])
     headers = {"authorization": f"Bearer {server.token}"}
@@ -141,8 +142,8 @@ async def test_a_slow_sse_client_is_dropped_and_goes_on(server: Running) -> None
     assert seen == list(range(1, last + 1))
 
 
-async def test_streams_that_end_are_forgotten(server: Running) -> None:
-    """A3: a client that leaves, politely or not, leaves nothing behind in the server."""
+async def test_closed_streams_are_removed(server: Running) -> None:
+    """A3: A client that disconnects, cleanly or not, leaves no subscription behind."""
     client = server.client
     hub = server.services.hub
 

@@ -1,4 +1,4 @@
-"""Tests which addresses and files belong to the page, how they are sent, and the page for a server without a build."""
+"""Tests which addresses serve the page, how its files are sent, and the notice shown if the page was not built."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.server import Running, serving
 INDEX = '<!doctype html><title>Bough</title><script type="module" src="/assets/main-3f9a12c4.js"></script>'
 SCRIPT = "document.title = 'built';\n" * 50
 ICON = '<svg xmlns="http://www.w3.org/2000/svg"/>'
-# What is no brotli at all does for showing which of the files was sent.
+# Not real Brotli, but enough to tell which file was sent.
 BROTLI = b"as brotli"
 PEOPLE = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 ADDRESSES = (
@@ -34,7 +34,7 @@ YEAR = "public, max-age=31536000, immutable"
 
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A page as `npm run build` leaves it, in place of the one that is there or is not."""
+    """Creates a page as `npm run build` would, and uses it instead of the real one."""
     folder = tmp_path / "built"
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text(INDEX, "utf-8")
@@ -52,21 +52,21 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 async def server(built: Path, tmp_path: Path) -> AsyncGenerator[Running]:
-    """A server with that page."""
+    """Yields a server with that page."""
     async with serving(tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 async def browser(server: Running) -> AsyncGenerator[httpx.AsyncClient]:
-    """A browser that has followed the link that the server printed."""
+    """Yields a browser that has followed the link that the server printed."""
     async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE, timeout=30) as http:
         assert (await http.get("/", params={"token": server.token})).status_code == 303
         yield http
 
 
-async def test_every_address_of_the_page_is_the_page(browser: httpx.AsyncClient) -> None:
-    """O4: whatever address a person opens or reloads, the page comes, fresh, and finds out what is meant."""
+async def test_every_address_serves_the_page(browser: httpx.AsyncClient) -> None:
+    """O4: Every address that a person opens or reloads serves the page, uncached; the page does the routing."""
     for path in ADDRESSES:
         answer = await browser.get(path)
         assert (answer.status_code, answer.text) == (200, INDEX), path
@@ -77,8 +77,8 @@ async def test_every_address_of_the_page_is_the_page(browser: httpx.AsyncClient)
         assert headed.headers["content-length"] == str(len(INDEX))
 
 
-async def test_the_policy_of_the_page(browser: httpx.AsyncClient) -> None:
-    """L1: the page runs the scripts that were built and no others, and talks to its own server alone."""
+async def test_the_pages_security_policy(browser: httpx.AsyncClient) -> None:
+    """L1: The page may run only its own scripts and connect only to its own server."""
     answer = await browser.get("/home")
     said = [part.strip().partition(" ") for part in answer.headers["content-security-policy"].split(";")]
     assert {name: value for name, _, value in said} == {
@@ -99,8 +99,8 @@ async def test_the_policy_of_the_page(browser: httpx.AsyncClient) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_other_doors_are_not_the_page(server: Running, browser: httpx.AsyncClient) -> None:
-    """A4: what is no address of the page is no page either, for people and programs alike."""
+async def test_other_addresses_do_not_serve_the_page(server: Running, browser: httpx.AsyncClient) -> None:
+    """A4: API paths, missing files and requests from programs get an error, not the page."""
     for path in (
         "/api",
         "/api/nothing",
@@ -123,8 +123,8 @@ async def test_other_doors_are_not_the_page(server: Running, browser: httpx.Asyn
         assert (await server.client.http.options(path)).headers["allow"] == "GET, HEAD, OPTIONS"
 
 
-async def test_the_link_is_traded_at_every_address(server: Running) -> None:
-    """L1: a link to anything in the page may carry the token; it is gone from the address, and nothing else is."""
+async def test_every_address_accepts_the_token(server: Running) -> None:
+    """L1: A link to any address may carry the token; the redirect removes the token and keeps the rest."""
     for asked, path in (
         ("/session/a1b2c3d4", "/session/a1b2c3d4"),
         ("/board/x%20y/%E2%9C%93", "/board/x%20y/%E2%9C%93"),
@@ -136,13 +136,13 @@ async def test_the_link_is_traded_at_every_address(server: Running) -> None:
             answer = await stranger.get(joined)
             assert (answer.status_code, answer.headers["location"]) == (303, path)
             assert (await stranger.get(path)).text == INDEX
-            # No address of the page, though its route: whoever is known already is sent there all the same.
+            # `//` is not an address of the page, but a known browser is still redirected.
             again = await stranger.get(f"{server.url}//?token={server.token}")
             assert (again.status_code, again.headers["location"]) == (303, "/")
 
 
-async def test_no_link_leads_elsewhere(server: Running) -> None:
-    """L1: not even with the token does an address of ours send a browser to another server."""
+async def test_redirects_stay_on_this_server(server: Running) -> None:
+    """L1: A link with the token never redirects a browser to another server."""
     async with httpx.AsyncClient(headers=PEOPLE) as stranger:
         for path in (
             "//evil.example",
@@ -156,8 +156,8 @@ async def test_no_link_leads_elsewhere(server: Running) -> None:
             assert target.host == httpx.URL(server.url).host, path
 
 
-async def test_strangers_are_told_how_to_come_in(server: Running) -> None:
-    """L1: at every address of the page a person without the cookie is told where the link is; files stay shut."""
+async def test_visitors_without_the_cookie_get_help(server: Running) -> None:
+    """L1: Without the cookie, every address shows a person how to get the link, and files are refused."""
     async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE) as stranger:
         for path in ADDRESSES:
             answer = await stranger.get(path, params={"token": "wrong"})
@@ -170,8 +170,8 @@ async def test_strangers_are_told_how_to_come_in(server: Running) -> None:
         refused(await stranger.post("/home"), 401, "unauthenticated")
 
 
-async def test_links_from_elsewhere_find_the_cookie(server: Running, browser: httpx.AsyncClient) -> None:
-    """L1: a browser does not send the cookie along with a link on another site; our own page asks it to, once."""
+async def test_links_from_other_sites_work(server: Running, browser: httpx.AsyncClient) -> None:
+    """L1: A link from another site arrives without the cookie; the server then asks the browser to reload once."""
     path = "/session/a1b2c3d4?x=%22%3E%3Cscript%3E"
     async with httpx.AsyncClient(base_url=server.url, headers=PEOPLE) as stranger:
         answer = await stranger.get(path, headers={"sec-fetch-site": "cross-site"})
@@ -183,8 +183,8 @@ async def test_links_from_elsewhere_find_the_cookie(server: Running, browser: ht
     assert (await browser.get(path, headers={"sec-fetch-site": "cross-site"})).text == INDEX
 
 
-async def test_files_in_the_smallest_form(browser: httpx.AsyncClient) -> None:
-    """O4: a file comes as brotli, gzip or itself, as the browser takes it, says so, and is kept for a year."""
+async def test_files_are_sent_compressed(browser: httpx.AsyncClient) -> None:
+    """O4: A file is sent as Brotli, gzip or uncompressed, as the browser accepts, and is cached for a year."""
     path = "/assets/main-3f9a12c4.js"
     for accepted, encoding, length in (
         ("gzip, deflate, br, zstd", "br", len(BROTLI)),
@@ -206,8 +206,8 @@ async def test_files_in_the_smallest_form(browser: httpx.AsyncClient) -> None:
     assert "content-encoding" not in font.headers
 
 
-async def test_files_without_a_hash_are_asked_about(browser: httpx.AsyncClient) -> None:
-    """O4: an icon may change under its name, so a browser asks each time, and is not sent the same one twice."""
+async def test_files_without_a_hash_are_revalidated(browser: httpx.AsyncClient) -> None:
+    """O4: A file without a hash in its name is revalidated on each use, and not sent again if it is unchanged."""
     answer = await browser.get("/icon.svg")
     assert (answer.headers["content-type"], answer.text) == ("image/svg+xml", ICON)
     assert answer.headers["cache-control"] == "no-cache"
@@ -219,8 +219,8 @@ async def test_files_without_a_hash_are_asked_about(browser: httpx.AsyncClient) 
     assert manifest.headers["content-type"] == "application/manifest+json"
 
 
-async def test_no_path_leads_out(server: Running) -> None:
-    """L1: only what was built is given out, however a path is written."""
+async def test_no_path_leads_outside(server: Running) -> None:
+    """L1: Only built files are served, however the path is written."""
     for path in (
         "/assets/../../secret.txt",
         "/assets/..%2f..%2fsecret.txt",
@@ -232,14 +232,14 @@ async def test_no_path_leads_out(server: Running) -> None:
         "/%2e%2e/secret.txt",
     ):
         request = httpx.Request("GET", server.url, headers={"authorization": f"Bearer {server.token}"})
-        # As it stands, which a client would tidy up.
+        # Sent exactly as written; the client would otherwise normalize it.
         request.url = httpx.URL(server.url).copy_with(raw_path=path.encode())
         answer = await server.client.http.send(request)
         refused(answer, 404, "not_found")
 
 
-async def test_a_page_that_is_built_again(built: Path, browser: httpx.AsyncClient) -> None:
-    """O4: a running server gives out the page that was built last, and the one before while that is being done."""
+async def test_a_rebuilt_page_is_served(built: Path, browser: httpx.AsyncClient) -> None:
+    """O4: A running server serves the latest build, and the previous one while a build is running."""
     (built / "index.html").unlink()
     assert (await browser.get("/")).text == INDEX
     (built / "assets/main-00000000.js").write_text("new", "utf-8")
@@ -249,9 +249,9 @@ async def test_a_page_that_is_built_again(built: Path, browser: httpx.AsyncClien
     assert (await browser.get("/assets/main-00000000.js")).text == "new"
 
 
-async def test_without_a_page_there_is_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L1, O4: where the page was not built, people are told so and how to do it; all else works, and so does the page
-    once it was."""
+async def test_a_server_without_a_built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L1, O4: If the page was not built, people see how to build it, everything else works, and the page appears once
+    built."""
     folder = tmp_path / "nothing"
     monkeypatch.setattr(routes, "BUILT", folder)
     async with serving(tmp_path) as server:

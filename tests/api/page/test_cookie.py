@@ -21,7 +21,7 @@ FOREIGN = ("http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1
 
 @pytest.fixture
 async def browser(server: Running) -> AsyncGenerator[httpx.AsyncClient]:
-    """A browser that has followed the link that the server printed."""
+    """Yields a browser that has followed the link that the server printed."""
     async with httpx.AsyncClient(base_url=server.url, follow_redirects=True, timeout=30) as http:
         page = await http.get("/", params={"token": server.token})
         assert (page.status_code, str(page.url)) == (200, f"{server.url}/")
@@ -29,7 +29,7 @@ async def browser(server: Running) -> AsyncGenerator[httpx.AsyncClient]:
 
 
 class Parts(HTMLParser):
-    """What a page asks a browser to run or to fetch."""
+    """Collects everything in a page that makes a browser run or fetch something."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def policy(answer: httpx.Response) -> dict[str, list[str]]:
 
 
 def check_policy(answer: httpx.Response) -> None:
-    """The policy lets the page run exactly what is in it, and nothing else from anywhere."""
+    """Checks that the policy lets the page run exactly what it contains, and nothing else."""
     said = policy(answer)
     assert said["default-src"] == ["'none'"]
     for name in ("base-uri", "form-action", "frame-ancestors"):
@@ -80,15 +80,16 @@ def check_policy(answer: httpx.Response) -> None:
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-async def test_what_a_page_of_the_program_may_do(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1, O4: a page that is a text in the program stands alone, under a policy that allows just what is in it."""
+async def test_the_policy_of_a_built_in_page(browser: httpx.AsyncClient, server: Running) -> None:
+    """L1, O4: A page that the program contains loads nothing else, and its policy allows only its own contents."""
     page = await browser.get("/docs")
     check_policy(page)
     assert server.token not in page.text
 
 
-async def test_without_the_token_there_is_no_page(server: Running) -> None:
-    """L1: a stranger is told to open the link, under as strict a policy, and gets neither page nor cookie."""
+async def test_no_page_without_the_token(server: Running) -> None:
+    """L1: A visitor without the token sees how to open the link, under the same policy, and gets neither page nor
+    cookie."""
     async with httpx.AsyncClient(base_url=server.url) as stranger:
         for params in ({}, {"token": "wrong"}, {"token": server.token[:-1]}, {"token": server.token.upper()}):
             answer = await stranger.get("/", params=params)
@@ -101,8 +102,9 @@ async def test_without_the_token_there_is_no_page(server: Running) -> None:
             refused(await stranger.get("/api/sessions"), 401, "unauthenticated")
 
 
-async def test_the_cookie_is_no_token(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: the link is traded for a cookie that scripts cannot read and other sites cannot send; it is not the token."""
+async def test_the_cookie_is_not_the_token(browser: httpx.AsyncClient, server: Running) -> None:
+    """L1: The link is exchanged for a cookie, not the token itself, that scripts cannot read and other sites cannot
+    send."""
     async with httpx.AsyncClient(base_url=server.url) as stranger:
         traded = await stranger.get("/", params={"token": server.token})
         assert (traded.status_code, traded.headers["location"]) == (303, "/")
@@ -116,8 +118,8 @@ async def test_the_cookie_is_no_token(browser: httpx.AsyncClient, server: Runnin
     assert list(browser.cookies.values()) == [value]
 
 
-async def test_the_cookie_opens_what_the_page_needs(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: with the cookie and the page's own origin every kind of call works, and so does the stream of events."""
+async def test_the_cookie_gives_the_page_access(browser: httpx.AsyncClient, server: Running) -> None:
+    """L1: With the cookie and the page's own origin, every kind of request and the event stream work."""
     own = {"origin": server.url}
     made = await browser.post("/api/boards", json={"name": "From the page"}, headers=own)
     assert made.status_code == 201
@@ -130,8 +132,8 @@ async def test_the_cookie_opens_what_the_page_needs(browser: httpx.AsyncClient, 
         assert b"stream.ready" in await socket.recv(decode=False)
 
 
-async def test_the_cookie_is_not_taken_from_other_pages(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: a page of another origin can do nothing with the cookie, should a browser send it along (CSRF)."""
+async def test_the_cookie_is_refused_from_other_origins(browser: httpx.AsyncClient, server: Running) -> None:
+    """L1: A page of another origin can do nothing with the cookie, even if a browser sends it (CSRF)."""
     own = {"origin": server.url}
     board = (await browser.post("/api/boards", json={"name": "Mine"}, headers=own)).json()
     for origin in FOREIGN:
@@ -157,8 +159,8 @@ async def test_the_cookie_is_not_taken_from_other_pages(browser: httpx.AsyncClie
     assert sorted(names) == sorted({*names, "Mine"} - {"Theirs"})
 
 
-async def test_the_cookie_alone_changes_nothing(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: with the cookie, a change needs the browser's word that our own page asks, and a body must be JSON."""
+async def test_the_cookie_alone_is_not_enough(browser: httpx.AsyncClient, server: Running) -> None:
+    """L1: With the cookie, a change also needs headers that prove it comes from our page, and a JSON body."""
     plain = {"content-type": "text/plain"}
     for headers in ({}, {"sec-fetch-site": "same-site"}, {"sec-fetch-site": "none"}, {"sec-fetch-site": "cross-site"}):
         for method, path, body in (
@@ -182,7 +184,7 @@ async def test_the_cookie_alone_changes_nothing(browser: httpx.AsyncClient, serv
         made = await browser.post("/api/boards", json={"name": name}, headers=own)
         assert made.status_code == 201
         assert (await browser.delete(f"/api/boards/{made.json()['id']}", headers=own)).status_code == 200
-    # A script with the token is no page: what it sends is read as JSON whatever it is called.
+    # A script with the token is not a browser: its body is read as JSON whatever the content type.
     answer = await server.client.http.post("/api/boards", content=b'{"name": "by curl"}', headers=plain)
     assert answer.status_code == 201
 

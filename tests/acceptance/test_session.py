@@ -7,9 +7,9 @@ import asyncio
 from tests.support.server import Running
 
 
-async def test_a_prompt_is_answered(server: Running) -> None:
-    """A1, Q2: A session that is created with a prompt starts by itself, and its transcript holds both sides in
-    order."""
+async def test_a_prompt_gets_an_answer(server: Running) -> None:
+    """A1, Q2: A session that is created with a prompt starts by itself, and its transcript has the prompt and then the
+    answer."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], initialPrompt="hello")
@@ -18,8 +18,8 @@ async def test_a_prompt_is_answered(server: Running) -> None:
     assert await client.texts(session["id"]) == ['You said "hello". This is user turn 1.']
 
 
-async def test_a_queue_is_answered_in_order(server: Running) -> None:
-    """Q1: Runs one turn at a time, in order, each prompt once."""
+async def test_queued_prompts_run_in_order(server: Running) -> None:
+    """Q1: Queued prompts run one at a time, in order, each exactly once."""
     client = server.client
     repo = await client.repo(server.repo())
     session = (await client.session(repo["id"]))["id"]
@@ -30,7 +30,7 @@ async def test_a_queue_is_answered_in_order(server: Running) -> None:
     assert [task["status"] for task in page["tasks"]] == ["completed"] * 8
 
 
-async def test_an_approval_is_asked_and_answered(server: Running) -> None:
+async def test_an_approval_is_requested_and_decided(server: Running) -> None:
     """P4: An approval reaches a person, and the decision reaches the agent."""
     client = server.client
     repo = await client.repo(server.repo())
@@ -42,7 +42,7 @@ async def test_an_approval_is_asked_and_answered(server: Running) -> None:
     assert (server.root / "repo" / "a.txt").read_text() == "text"
 
 
-async def test_everything_that_happens_is_an_event_in_order(server: Running) -> None:
+async def test_every_change_is_an_event_in_order(server: Running) -> None:
     """A3: A stream from the start carries every event, with rising cursors."""
     client = server.client
     repo = await client.repo(server.repo())
@@ -64,7 +64,7 @@ async def test_everything_that_happens_is_an_event_in_order(server: Running) -> 
 
 
 async def test_many_at_once(server: Running) -> None:
-    """Q1: Serves twenty prompts to five sessions at once; no lock refuses one."""
+    """Q1: Accepts twenty prompts for five sessions at once, without a locking error."""
     client = server.client
     repo = await client.repo(server.repo())
     opened = await asyncio.gather(*(client.session(repo["id"]) for _ in range(5)))

@@ -1,4 +1,4 @@
-"""Tests the benchmarks' table: every benchmark is in it, and a missed target cannot be overlooked."""
+"""Tests the table of benchmarks: every benchmark is in it, and missed targets stand out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RESULT = Result(
 
 
 def test_every_benchmark_is_documented() -> None:
-    """L1b: The page holds a table for each benchmark, and no other."""
+    """L1b: The page has a table for each benchmark, and no other."""
     page = report.PAGE.read_text("utf-8")
     titles = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     assert titles == list(ALL)
@@ -36,8 +36,8 @@ def test_a_missed_target_is_marked() -> None:
     assert "**Targets missed: 1.**" in page
 
 
-def test_programs_read_the_same() -> None:
-    """L1b: The JSON document has every row with its number."""
+def test_json_has_the_same_results() -> None:
+    """L1b: The JSON document has every row with its value."""
     rows = json.loads(report.as_json([RESULT]))["results"][0]["rows"]
     assert [(row["name"], row["number"], row["ok"]) for row in rows] == [
         ("met", 1.0, True),

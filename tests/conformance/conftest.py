@@ -21,7 +21,7 @@ MEASURED = "conformance"
 TIMEOUT = 200
 
 Record = Callable[[str, int, int], None]
-"""`record(scenario, passed, failed)`: how many checks of a scenario did, in the revision of this test."""
+"""`record(scenario, passed, failed)`: records how many checks of a scenario passed and failed in this revision."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -55,7 +55,7 @@ def record(request: pytest.FixtureRequest, revision: str) -> Record:
 
 
 class Table:
-    """A pytest plugin that collects all reports and prints the recorded results when all tests have ended."""
+    """A pytest plugin that collects the results and prints them when all tests have ended."""
 
     def __init__(self) -> None:
         # Scenario → revision → results of its checks.

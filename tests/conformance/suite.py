@@ -18,10 +18,10 @@ NPM, VERSION = "@modelcontextprotocol/conformance", "0.2.0-alpha.12"
 FOLDER = CACHE / "conformance"
 MODULE = FOLDER / "node_modules" / NPM
 REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-"""All that this version of the suite has server scenarios for."""
+"""The revisions for which this version of the suite has server scenarios."""
 INSTALL_TIMEOUT = 300.0
 RUN_TIMEOUT = 150.0
-"""Seconds for all scenarios of a revision: ten are usual."""
+"""Seconds for all scenarios of a revision, which usually take ten."""
 
 _RESULT = re.compile(r"server-(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z")
 

@@ -31,8 +31,8 @@ PROVEN = frozenset(
         "tools-list",
     }
 )
-"""Scenarios that any server can be put to. The others ask for tools, prompts and resources of the suite's own, or for
-what Bough does not offer; some of them pass anyway, which proves nothing."""
+"""Scenarios that any server can run. The others need tools, prompts and resources made for the suite, or features that
+Bough does not offer; some of them pass anyway, which proves nothing."""
 FIXTURES = (
     "elicitation-sep",
     "http-custom-header-server-validation",
@@ -45,7 +45,7 @@ FIXTURES = (
     "tools-call-",
 )
 NOT_OFFERED = ("completion-complete", "logging-set-level", "resources-subscribe", "resources-unsubscribe")
-# Two of its 25 checks call one of the suite's own tools.
+# Two of its 25 checks call a tool made for the suite.
 FIXTURE_CHECKS = {"sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400"}
 WIRE = "wire-schema-valid"
 # The number of scenarios per revision.

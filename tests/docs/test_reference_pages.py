@@ -47,7 +47,7 @@ def test_every_command_is_documented() -> None:
         assert command.help, f"{name} has no help text"
         for param in command.params:
             assert param.help, f"{name} has no help text for {param.name}"
-        # The flags of `bough serve` are the settings, which have a page of their own.
+        # The flags of `bough serve` are the settings, which are documented on their own page.
         params = [] if name == "bough serve" else cli_reference.options(command)
         spellings = {spelling for param in params for spelling in (*param.opts, *param.secondary_opts)}
         assert all(re.search(rf"`{spelling}[` ]", entry) for spelling in spellings), name

@@ -43,7 +43,7 @@ def test_entry_names_this_version() -> None:
 
 
 def test_icon_takes_the_editors_color() -> None:
-    """C2: the icon is 16 by 16 and has no color of its own."""
+    """C2: The icon is 16 by 16 and takes its color from the editor."""
     icon = ElementTree.parse(FOLDER / "icon.svg").getroot()
     assert (icon.get("width"), icon.get("height"), icon.get("viewBox")) == ("16", "16", "0 0 16 16")
     colors = {element.get(name) for element in icon.iter() for name in ("fill", "stroke")} - {None}

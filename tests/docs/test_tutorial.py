@@ -16,9 +16,9 @@ from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/tutorial.md"
-# These show a state that a turn may still be about to reach; a reader takes longer to type them than the turn takes.
+# These show a state that a turn may not have reached yet; a reader needs longer to type them than the turn needs.
 LOOKS = ("bough approval list", "bough tree", "bough race show", "bough session list", "bough session callbacks")
-# A server is up in seconds; these are for machines that run other suites at the same time.
+# A server starts within seconds; these limits are for machines that run other suites at the same time.
 READY_WITHIN = 150.0
 PATIENCE = 60.0
 GIT_CONFIG = "[user]\n\tname = Ada\n\temail = ada@example.com\n"

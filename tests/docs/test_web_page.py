@@ -1,4 +1,4 @@
-"""docs/reference/web-page.md names the page's buttons and views by the labels that they have."""
+"""docs/reference/web-page.md uses the labels that the page's buttons and views have."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from bough.model.file_type import as_text, image_type, text_type
     ],
 )
 def test_plain_names(name: str) -> None:
-    """C1: Accepts names as machines create them, odd spaces included."""
+    """C1: Accepts the names that programs give to files, including unusual spaces."""
     assert is_plain_name(name)
 
 
@@ -45,12 +45,12 @@ def test_plain_names(name: str) -> None:
     ],
 )
 def test_names_with_folders_or_invisible_characters(name: str) -> None:
-    """C1: Refuses folders in names, and invisible characters."""
+    """C1: Refuses names with folders or invisible characters."""
     assert not is_plain_name(name)
 
 
 def test_kinds_of_files() -> None:
-    """C1: Recognizes pictures by their first bytes and texts by being UTF-8."""
+    """C1: Recognizes pictures by their first bytes, and text by being valid UTF-8."""
     assert image_type(b"\x89PNG\r\n\x1a\n...") == "image/png"
     assert image_type(b"\xff\xd8\xff\xe0...") == "image/jpeg"
     assert image_type(b"GIF89a...") == "image/gif"

@@ -18,7 +18,7 @@ from bough.model.task import MOVES, TERMINAL
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_documented_moves_are_the_moves() -> None:
+def test_the_documented_moves_match_the_code() -> None:
     """R3: ARCHITECTURE.md shows exactly the moves that a task can make."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", text, re.MULTILINE)
@@ -38,7 +38,7 @@ def test_ids_sort_by_creation() -> None:
 
 @given(st.integers(1, 40))
 def test_the_shortest_form_is_unique(count: int) -> None:
-    """R5: The short id that people see identifies exactly one."""
+    """R5: The short id shown to people identifies exactly one record."""
     created = [ids.new_id() for _ in range(count)]
     for value, short in ids.shortest_unique(created).items():
         assert len(short) >= ids.SHORTEST
@@ -54,14 +54,14 @@ def test_a_short_id_is_a_range(text: str) -> None:
 
 @given(st.text(max_size=60).filter(lambda text: re.fullmatch(r"[0-9a-f-]{8,36}", text.strip().lower()) is None))
 def test_an_invalid_id_is_refused(text: str) -> None:
-    """R5: Refuses anything else clearly and never crashes."""
+    """R5: Refuses any other text with a clear error."""
     with pytest.raises(Invalid) as raised:
         ids.checked_short(text, "task")
     assert raised.value.code == "bad_id"
 
 
-def test_times_order_as_text() -> None:
-    """R6: Stored times sort as text in the order of the moments."""
+def test_times_sort_as_text() -> None:
+    """R6: Stored times sort as text in chronological order."""
     earlier, later = times.before(10), times.now()
     assert earlier < later and len(earlier) == len(later) == 27
     assert times.written(times.parse("2026-11-15T09:00:00+01:00")) == "2026-11-15T08:00:00.000000Z"

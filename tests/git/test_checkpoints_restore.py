@@ -50,7 +50,7 @@ LINKED: list[Step] = [("link", "a", b"1"), ("write", "b", b"")]
 def test_restore_undoes_any_change(
     tmp_path_factory: pytest.TempPathFactory, first: list[Step], mess: list[Step], then: list[Step]
 ) -> None:
-    """W4: Restores the files whatever was done since; index, branch and refs stay; the restore can be undone."""
+    """W4: Restores the files whatever has changed since; index, branch and refs stay; the restore can be undone."""
     repo = make_repo(tmp_path_factory.mktemp("any") / "repo")
     change(repo, first)
     state = remembered(repo)
@@ -104,7 +104,7 @@ def test_files_that_no_checkpoint_could_hold_are_not_overwritten(repo: Path) -> 
 
 
 def test_a_cancelled_caller_waits_for_the_thread() -> None:
-    """W4: Nobody goes on with files while a thread is still changing them."""
+    """W4: A cancelled caller returns only after the thread has stopped changing files."""
     begun, may_end, done = threading.Event(), threading.Event(), threading.Event()
 
     def at_work() -> None:
@@ -152,7 +152,7 @@ def test_paths_outside_are_refused(path: str) -> None:
 
 
 def test_ignored_files_stay(repo: Path) -> None:
-    """W4: Leaves ignored files alone, even if only the checkpoint's own rules ignore them."""
+    """W4: Leaves ignored files alone, even if only the checkpoint's own .gitignore ignores them."""
     (repo / ".gitignore").write_text(".env\nbuild/\n")
     (repo / ".env").write_text("secret")
     (repo / "build").mkdir()
@@ -167,7 +167,7 @@ def test_ignored_files_stay(repo: Path) -> None:
 
 
 def test_new_ignore_rules_hide_nothing(repo: Path) -> None:
-    """W4: Also restores files that are ignored only since then, and what they contain now can be recovered."""
+    """W4: Also restores files that have become ignored since, and saves their current contents for recovery."""
     (repo / "x.log").write_text("then")
     sha = shot(repo)
     (repo / ".gitignore").write_text("*.log\n")
@@ -195,7 +195,7 @@ def test_ignored_files_in_the_way(repo: Path) -> None:
 
 
 def test_an_ignored_file_where_a_folder_was(repo: Path) -> None:
-    """W4: Does the same for an ignored file where a folder has to be."""
+    """W4: Also refuses if an ignored file is where a folder has to be."""
     (repo / ".gitignore").write_text("/thing\n")
     (repo / "thing").mkdir()
     (repo / "thing/inner").write_text("inner")
@@ -247,7 +247,7 @@ def test_a_link_that_appears_after_planning(repo: Path, tmp_path: Path) -> None:
 
 
 def test_all_or_nothing(repo: Path) -> None:
-    """W4: Undoes everything if it fails half-way."""
+    """W4: Undoes everything if it fails midway."""
     git(repo, "config", "filter.odd.clean", "cat")
     git(repo, "config", "filter.odd.smudge", "cat")
     git(repo, "config", "filter.odd.required", "true")
@@ -266,7 +266,7 @@ def test_all_or_nothing(repo: Path) -> None:
 
 
 def test_filters_are_undone(repo: Path) -> None:
-    """W4: Smudge filters and line ends restore the original bytes."""
+    """W4: Smudge filters and line endings restore the original bytes."""
     (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
     git(repo, "config", "filter.up.clean", "tr a-z A-Z")
     git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
@@ -305,7 +305,7 @@ def test_submodules_stay(repo: Path, tmp_path: Path) -> None:
 
 
 def test_a_sparse_checkout_stays_sparse(repo: Path) -> None:
-    """W4: Does not write what a sparse checkout leaves out, whatever has become of it elsewhere."""
+    """W4: Does not write files that a sparse checkout leaves out."""
     for name in ("in/one", "out/two"):
         (repo / name).parent.mkdir()
         (repo / name).write_text("then")

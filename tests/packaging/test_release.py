@@ -34,7 +34,7 @@ CHANGELOG = """# Changelog
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A small clone that is ready for the release of 1.2.3."""
+    """Creates a small clone that is ready to release 1.2.3."""
     root = tmp_path / "clone"
     write(root / "src/bough/__init__.py", '"""Bough."""\n\n__version__ = "1.2.3"\n')
     write(root / "CHANGELOG.md", CHANGELOG)
@@ -104,7 +104,7 @@ def test_versions_have_one_form(clone: Path, version: str) -> None:
 def test_a_release_with_problems_builds_nothing(
     clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A refused release leaves no files and no tag; a dry run builds all the same and still fails."""
+    """A refused release leaves no files and no tag; a dry run still builds, and then fails."""
     built = stub_build(monkeypatch)
     assert release.release(clone, "1.2.4", dry_run=False) == 1
     assert built == [] and "Nothing was built" in capsys.readouterr().out
@@ -124,7 +124,7 @@ def test_only_a_real_release_is_tagged(clone: Path, monkeypatch: pytest.MonkeyPa
 
 
 def stub_build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replaces the build, which takes a minute, and returns the versions that would have been tried."""
+    """Replaces the build, which takes a minute, and returns the versions that would have been tested."""
     tried: list[str] = []
 
     def build(_root: Path, folder: Path) -> tuple[Path, Path]:
@@ -141,7 +141,7 @@ def stub_build(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_files_of_a_release_are_complete(tmp_path: Path) -> None:
-    """A wheel without the page, or with files that belong to nobody, is not released."""
+    """A wheel without the page, or with unexpected files, is not released."""
     metadata = "bough-1.2.3.dist-info/METADATA"
     release_check.check_files(wheel(tmp_path, [*IN_WHEEL, metadata]), archive(tmp_path, IN_ARCHIVE))
     with pytest.raises(ReleaseError, match=r"lacks bough/web/index\.html"):

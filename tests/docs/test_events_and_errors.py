@@ -22,7 +22,7 @@ def test_every_event_is_documented() -> None:
 
 
 def test_every_error_code_is_documented() -> None:
-    """A4: docs/reference/errors.md lists every code that the source can raise, bugs aside, and no other."""
+    """A4: docs/reference/errors.md lists every code that the source can raise, except for bugs, and no other."""
     raised = set(HTTP_CODES.values())
     for path in (ROOT / "src/bough").rglob("*.py"):
         raised |= set(RAISED.findall(path.read_text("utf-8")))

@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 
 
 def test_generated_sections_are_current(tmp_path: Path) -> None:
-    """L2, O5, P1: the committed pages hold what `make docs` generates. A separate process generates them, because the
+    """L2, O5, P1: The committed pages hold what `make docs` generates. A separate process generates them, because the
     groups of commands grow in the order in which modules are imported."""
     copy = tmp_path / "docs"
     shutil.copytree(DOCS, copy)

@@ -20,7 +20,7 @@ OPTIONAL = {"repository", "website", "authors", "license", "license_url", "icon"
 
 
 def test_entry_fits_the_registry() -> None:
-    """C2: the entry has every field that the registry requires, and none that it does not know."""
+    """C2: The entry has every field that the registry requires, and none that it does not know."""
     assert set(ENTRY) >= REQUIRED and set(ENTRY) <= REQUIRED | OPTIONAL
     assert re.fullmatch(r"[a-z][a-z0-9-]*", ENTRY["id"])
     assert re.fullmatch(r"\d+\.\d+\.\d+", ENTRY["version"])
@@ -34,7 +34,7 @@ def test_entry_fits_the_registry() -> None:
 
 
 def test_entry_names_this_version() -> None:
-    """C2: the entry starts this version of this package, under its license, by a command that it has."""
+    """C2: The entry starts this version of this package, under its license, by a command that it has."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert (ENTRY["version"], ENTRY["license"]) == (__version__, project["license"])
     assert ENTRY["description"] == project["description"]

@@ -37,7 +37,7 @@ def imports(tree: ast.AST) -> Iterable[str]:
 
 
 def test_imported_packages_are_declared() -> None:
-    """O4: a fresh install has every package that the code imports, and none that only tests import."""
+    """O4: A fresh install has every package that the code imports, and none that only tests import."""
     declared = {distribution(requirement) for requirement in PROJECT["project"]["dependencies"]}
     needed = imported(ROOT / "src/bough") - {"bough"} | FOR_UVICORN
     assert declared == needed

@@ -18,7 +18,7 @@ COPIES = {"__init__.py", "agent.json", "CHANGELOG.md"}
 
 
 def test_the_build_reads_the_version() -> None:
-    """L1: a wheel has the version that the program reports."""
+    """L1: A wheel has the version that the program reports."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert "version" not in project["project"] and project["project"]["dynamic"] == ["version"]
     assert project["tool"]["hatch"]["version"] == {"path": "src/bough/__init__.py"}

@@ -16,9 +16,9 @@ from tests.support.server import Running
 
 @pytest.fixture
 async def cli(server: Running, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Cli]:
-    """Runs commands in this process against the server; beside its event loop, in a thread."""
+    """Runs commands in this process against the server, in a thread beside its event loop."""
     monkeypatch.setenv("BOUGH_DATA", str(server.data))
-    # The server in this process logs to what it thinks is stdout, which is the command's for the moment.
+    # The server runs in this process and logs to sys.stdout, which is the command's output for the moment.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
     async def call(*arguments: str, stdin: str = "") -> Result:

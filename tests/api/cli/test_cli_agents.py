@@ -1,4 +1,4 @@
-"""Tests `bough agents`: states in words, and real tests of good and bad agents."""
+"""Tests `bough agents`: the state of each agent, and real tests of working and broken agents."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_handshake_with_built_in_agents(folder: Path, name: str) -> None:
 
 
 def test_a_prompt_is_sent_on_request(folder: Path, tmp_path: Path) -> None:
-    """C1: Prints the answer, and refuses what the agent asks for, once only."""
+    """C1: Sends a prompt only on request, prints the answer, and refuses the agent's permission request once."""
     heard = tmp_path / "heard"
     describe(tmp_path, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(heard)])
     assert (tried(folder, "wants").code, heard.exists()) == (0, False)
@@ -160,7 +160,7 @@ def test_an_agent_that_does_not_end_by_itself(folder: Path, tmp_path: Path, name
 
 
 def test_an_agent_that_requires_a_login(folder: Path, tmp_path: Path) -> None:
-    """C1: Prints the agent's own login sentence after what was learned before."""
+    """C1: Prints the agent's own login message after everything learned before it."""
     written(tmp_path, "shy", LOGIN, '[login]\nenv = ["SHY_KEY_6F1C"]\nhow = "Set SHY_KEY_6F1C."')
     said = tried(folder, "shy")
     assert said.code == 1 and "none found. Set SHY_KEY_6F1C." in said.out
@@ -177,7 +177,7 @@ def test_an_agent_that_does_not_accept_a_mode(folder: Path, tmp_path: Path) -> N
     assert "told to work in its mode 'plan' but stays in 'free'" in said.err
 
 
-def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_mismatch_is_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: Names the installed and the tested version where the difference may explain a failure."""
     program = tmp_path / "bin" / "old-agent"
     program.parent.mkdir()
@@ -192,7 +192,7 @@ def test_another_version_may_be_the_reason(folder: Path, tmp_path: Path, monkeyp
 
 
 def test_agents_that_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L4: An unknown, missing or broken agent, a missing folder, or code that is not trusted."""
+    """L4: Explains an unknown, missing or broken agent, a missing folder, and untrusted code."""
     unknown = run_here(["agents", "test", "nobody"])
     assert unknown.code == 1 and "There is no agent 'nobody'. Choose one of: claude-code," in unknown.err
     describe(tmp_path, "absent", ["absent-agent"], 'install = "Get it from a friend."')
@@ -220,7 +220,7 @@ def test_agents_that_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch
 async def test_the_list_shows_the_state_of_each_agent(
     server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L4, O5: A few words for each, with the command that helps, and which is the default."""
+    """L4, O5: Describes each agent's state in a few words, names the command that helps, and marks the default."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "gemini").write_text("#!/bin/sh\n")
@@ -261,7 +261,7 @@ async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
 
 
 def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: Shows the state of each agent; if none is ready, what to do about it."""
+    """O5: `bough doctor` shows the state of each agent and, if none is ready, says what to do."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))

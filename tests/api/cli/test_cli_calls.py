@@ -12,7 +12,8 @@ SPAWN = "agor_sessions_spawn"
 
 
 async def test_a_call_is_shown_changed_and_listed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4: the tool and its arguments are readable; a person allows it with other arguments; the journal tells."""
+    """L4: Shows the tool and its arguments; a person can allow the call with other arguments, and the journal records
+    it."""
     assert "No calls" in (await cli("session", "calls", session["id"])).out
     wanted = {"prompt": "line one\nline two", "title": "kid", "enableCallback": False}
     task = await server.client.prompt(session["id"], f"[[mcp {SPAWN} {json.dumps(wanted)}]]")

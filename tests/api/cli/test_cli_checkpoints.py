@@ -21,7 +21,7 @@ async def task(server: Running) -> dict[str, Any]:
 
 
 async def test_diffs_are_shown(server: Running, cli: Cli, task: dict[str, Any]) -> None:
-    """W4, O5: what a task or a session has changed, as text, in numbers, for one file, as JSON."""
+    """W4, O5: Shows the changes of a task or a session as text, as statistics, for one file, and as JSON."""
     whole = (await cli("task", "diff", task["id"])).out
     assert "+++ b/a.txt" in whole and "-# A repository" in whole
     stat = (await cli("task", "diff", task["id"], "--stat")).out.splitlines()
@@ -36,8 +36,8 @@ async def test_diffs_are_shown(server: Running, cli: Cli, task: dict[str, Any]) 
     assert wrong.code == 1 and "(bad_path)" in wrong.err
 
 
-async def test_files_are_brought_back_and_forth(server: Running, cli: Cli, task: dict[str, Any]) -> None:
-    """W4, O5: a restore says what it did and how to undo it; checkpoints are listed and forgotten."""
+async def test_files_are_restored_and_the_restore_is_undone(server: Running, cli: Cli, task: dict[str, Any]) -> None:
+    """W4, O5: A restore says what it did and how to undo it; checkpoints can be listed and deleted."""
     folder = Path(server.root / "repo")
     done = await cli("task", "restore", task["id"])
     *lines, undo = done.out.splitlines()
@@ -59,8 +59,8 @@ async def test_files_are_brought_back_and_forth(server: Running, cli: Cli, task:
     assert gone.code == 1 and "(no_checkpoint)" in gone.err
 
 
-async def test_others_are_named(server: Running, cli: Cli, task: dict[str, Any]) -> None:
-    """W4: what other sessions are at in the folder is said beside a diff, and forbids a restore unless forced."""
+async def test_other_sessions_in_the_folder_are_named(server: Running, cli: Cli, task: dict[str, Any]) -> None:
+    """W4: A diff mentions other sessions that work in the folder, and a restore is refused unless forced."""
     session = await server.client.get(f"/api/sessions/{task['sessionId']}")
     other = await server.client.session(session["repo"]["id"])
     hanging = await server.client.prompt(other["id"], "[[hang]]")

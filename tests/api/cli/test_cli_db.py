@@ -27,7 +27,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # pyr
 
 
 def test_up_and_down(tmp_path: Path) -> None:
-    """R6: the schema goes up and down by command; before each change an older file is copied."""
+    """R6: `bough db` upgrades and downgrades the schema, and copies the existing file before each change."""
     missing = run_here(["db", "status"])
     assert missing.code == 1 and "no data folder" in missing.err
     assert not (tmp_path / "data").exists()
@@ -45,8 +45,8 @@ def test_up_and_down(tmp_path: Path) -> None:
     assert run_here(["db", "downgrade"]).code == 2
 
 
-def test_copy_is_whole(tmp_path: Path) -> None:
-    """R6: `db copy` says where the copy is, and the copy is a whole database."""
+def test_copy_is_complete(tmp_path: Path) -> None:
+    """R6: `db copy` prints the path of the copy, which is a complete database."""
     run_here(["db", "upgrade"])
     made = Path(run_here(["db", "copy"]).out.strip())
     assert made.parent == tmp_path / "data" and made.stat().st_mode & 0o077 == 0
@@ -56,7 +56,7 @@ def test_copy_is_whole(tmp_path: Path) -> None:
 
 
 async def test_a_running_server_is_left_alone(server: Running, cli: Cli) -> None:
-    """L1: `bough db` changes nothing while a server runs on the data folder; looking is allowed."""
+    """L1: `bough db` refuses changes while a server runs on the data folder; reading is allowed."""
     looked = json.loads((await cli("db", "status", "--json")).out)
     assert (looked["version"], looked["pending"]) == (NEWEST, [])
     for command in (("upgrade",), ("downgrade", "--to", "0", "--yes"), ("copy",)):
@@ -68,7 +68,7 @@ async def test_a_running_server_is_left_alone(server: Running, cli: Cli) -> None
 async def test_a_server_on_another_data_folder_is_left_alone(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L1: `bough db` changes nothing while any server uses the database, whatever its data folder is."""
+    """L1: `bough db` refuses changes while any server uses the database, whatever its data folder."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     monkeypatch.setenv("BOUGH_DATABASE", database_url)
     async with serving(tmp_path / "other", database=database_url) as server:
@@ -82,7 +82,7 @@ async def test_a_server_on_another_data_folder_is_left_alone(
 
 @pytest.mark.postgres
 def test_postgres(postgres_url: str, tmp_path: Path) -> None:
-    """R6: the same on PostgreSQL, whose password is not shown; copies are left to its own tools."""
+    """R6: The same works on PostgreSQL; its password is not shown, and backups are left to its own tools."""
     upgraded = run_here(["db", "upgrade", "--database", postgres_url, "--json"])
     assert json.loads(upgraded.out)["version"] == NEWEST
     assert f"schema    {NEWEST}" in run_here(["db", "status", "--database", postgres_url]).out
@@ -96,8 +96,8 @@ def _checks(*arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
 
 
 def test_doctor_before_the_first_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: on a new machine nothing is a problem, the missing server is a warning, and nothing is made by looking."""
-    # Agents that whoever runs this has logged in to are not those of a new machine.
+    """O5: On a new machine nothing is a problem, the missing server is a warning, and the check creates nothing."""
+    # A new machine has none of the agents that the developer is logged in to.
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in {name for entry in load_catalog(tmp_path).entries() for name in entry.login.env}:
         monkeypatch.delenv(name, raising=False)
@@ -113,7 +113,7 @@ def test_doctor_before_the_first_start(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_doctor_finds_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: each problem is named with what to do about it, and the exit code is 1."""
+    """O5: Names each problem and its fix, and exits with 1."""
     run_here(["db", "upgrade"])
     data = tmp_path / "data"
     (data / "token").write_text("secret")
@@ -127,7 +127,7 @@ def test_doctor_finds_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     found = {name for name, check in checks.items() if check["state"] == "problem"}
     assert (code, found) == (1, {"token", "agent file", "workspace root"})
     assert checks["token"]["fix"] == f"Run: chmod 600 {data / 'token'}"
-    # A server that died leaves its file behind; that is no problem.
+    # A stale file of a server that died is not a problem.
     assert checks["server"]["state"] == "warning"
     (data / "bough.db").write_bytes(b"this is not a database" * 100)
     (data / "config.toml").write_text("colour = 1")
@@ -138,7 +138,7 @@ def test_doctor_finds_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_doctor_of_a_running_server(server: Running, cli: Cli) -> None:
-    """O5: a server that runs is asked for its version and its workspace root."""
+    """O5: Shows the version and the workspace root of a running server."""
     said = json.loads((await cli("doctor", "--json")).out)
     checks = {check["name"]: check for check in said["checks"]}
     assert said["problems"] == 0 and f"Bough {__version__} answers at {server.url}" in checks["server"]["text"]

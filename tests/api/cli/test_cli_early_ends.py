@@ -1,4 +1,4 @@
-"""Tests that the command line tells early ends from success, and says when an agent is silent."""
+"""Tests that the command line distinguishes early ends from success, and reports a silent agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def task(status: str) -> dict[str, Any]:
     return {"type": "task.patched", "data": {"id": "t", "status": status}}
 
 
-async def test_an_early_end_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_early_end_is_not_a_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: `-f` exits with 1 and shows the reason if the agent ended its turn early."""
     misbehaving(tmp_path, "ends_early")
     async with serving(tmp_path) as server:
@@ -36,10 +36,10 @@ async def test_an_early_end_is_no_success(tmp_path: Path, monkeypatch: pytest.Mo
         assert usual.code == 0
 
 
-async def test_a_silent_agent_is_said(
+async def test_a_silent_agent_is_reported(
     server: Running, cli: Cli, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O5: Whoever follows or shows a turn reads that the agent is silent, and since when."""
+    """O5: Following or showing a turn reports that the agent is silent, and since when."""
     monkeypatch.setattr(silence, "SILENT_AFTER", 0.3)
 
     task_id = await server.client.prompt(session["id"], "[[say begun]] [[hang]]")
@@ -54,7 +54,7 @@ async def test_a_silent_agent_is_said(
     assert "The agent has been silent since " in followed.out
 
 
-def test_a_running_tool_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_tool_does_not_count_as_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """O5: An agent that waits for its own command, or whose turn does not run, is not called silent."""
     monkeypatch.setattr(silence, "SILENT_AFTER", 0.0)
     watch = silence.SilenceWatch()

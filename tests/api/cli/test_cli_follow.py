@@ -13,7 +13,7 @@ from tests.support.server import Running
 
 
 async def test_follow_prints_the_turn(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: `prompt -f` prints what the agent says and does, returns at its end, and leaves other turns out."""
+    """O5: `prompt -f` prints what the agent says and does, returns when the turn ends, and omits other turns."""
     await server.client.ask(session["id"], "[[say earlier]]")
     turn = "[[think hm]] [[say ünï 🙂]] [[plan A; B]] [[write x.txt hi]]"
     said = await cli("session", "prompt", session["id"], turn, "-f")
@@ -21,21 +21,21 @@ async def test_follow_prints_the_turn(server: Running, cli: Cli, session: dict[s
     assert (said.code, said.out) == (0, f"hm\n\nünï 🙂\n\nPlan\n○ A\n○ B\n\n✓ Write {path}\n")
 
 
-async def test_follow_tells_a_failure(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4: a turn that fails is exit 1 and one sentence on stderr."""
+async def test_follow_reports_a_failure(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: A failed turn exits with 1 and prints one sentence on stderr."""
     failed = await cli("session", "prompt", session["id"], "[[say so far]] [[fail no luck]]", "-f")
     assert (failed.code, failed.out) == (1, "so far\n")
     assert failed.err.startswith("The turn failed: ") and "no luck" in failed.err
 
 
 async def test_a_new_session_is_followed(server: Running, cli: Cli) -> None:
-    """Q2, O5: `session new -p … -f` opens, prompts and follows in one command."""
+    """Q2, O5: `session new -p … -f` creates a session, prompts it and follows the turn in one command."""
     told = await cli("session", "new", "-p", "hello", "-f", "-r", str(server.repo()))
     assert (told.code, told.out) == (0, 'You said "hello". This is user turn 1.\n')
 
 
-async def test_json_follow_is_one_event_a_line(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: with --json, -f prints the events of the session, one a line, until the turn has ended."""
+async def test_json_follow_prints_one_event_per_line(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: With --json, -f prints the session's events, one per line, until the turn ends."""
     said = await cli("session", "prompt", session["id"], "[[say a]] [[slow 3 0.05]]", "-f", "--json")
     events = [json.loads(row) for row in said.out.splitlines()]
     types = [event["type"] for event in events]
@@ -46,7 +46,7 @@ async def test_json_follow_is_one_event_a_line(server: Running, cli: Cli, sessio
 
 
 async def test_follow_waits_behind_another_turn(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """Q1: a prompt to a busy session is followed from its own start, not from the turn before it."""
+    """Q1: Following a prompt to a busy session starts with its own turn, not with the one before it."""
     await server.client.prompt(session["id"], "[[run echo first]]")
     asked = await server.client.approval(session["id"])
     async with server.client.events(session["id"]) as events:
@@ -58,7 +58,7 @@ async def test_follow_waits_behind_another_turn(server: Running, cli: Cli, sessi
 
 
 async def test_a_question_is_printed_with_its_command(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """P4: without a terminal the question is printed with the command that answers it, and that command works."""
+    """P4: Without a terminal, the question is printed with a working command that answers it."""
     program = await start("session", "prompt", session["id"], "[[run echo x]]", "-f", BOUGH_DATA=str(server.data))
     await program.until("(or deny)")
     told = next(row for row in program.out.splitlines() if "Answer: bough" in row)
@@ -69,8 +69,9 @@ async def test_a_question_is_printed_with_its_command(server: Running, cli: Cli,
     assert (ended.code, ended.out.splitlines()[-4:]) == (0, ["✓ echo x", "  x", "", "  exit code: 0"])
 
 
-async def test_a_person_is_asked_on_the_spot(server: Running, session: dict[str, Any]) -> None:
-    """P4, O5: at a terminal a question is asked inline; what is no answer is asked again, a denial does not end it."""
+async def test_a_person_is_asked_at_the_terminal(server: Running, session: dict[str, Any]) -> None:
+    """P4, O5: At a terminal the question is asked inline; an invalid answer is asked again, and a denial does not end
+    the turn."""
     turn = "[[run echo one]] [[run echo two]] [[say done]]"
     async with terminal("session", "prompt", session["id"], turn, "-f", BOUGH_DATA=str(server.data)) as screen:
         await screen.until("(n): ")
@@ -86,8 +87,8 @@ async def test_a_person_is_asked_on_the_spot(server: Running, session: dict[str,
     assert [approval["decision"] for approval in page["approvals"]] == ["allow", "deny"]
 
 
-async def test_an_answer_from_elsewhere_ends_the_question(server: Running, session: dict[str, Any]) -> None:
-    """P4: the first answer wins; a terminal that still asks is told and goes on."""
+async def test_an_answer_from_elsewhere_closes_the_question(server: Running, session: dict[str, Any]) -> None:
+    """P4: The first answer wins; a terminal that is still asking says so and continues."""
     prompt = ("session", "prompt", session["id"], "[[run echo one]] [[say done]]", "-f")
     async with terminal(*prompt, BOUGH_DATA=str(server.data)) as screen:
         await screen.until("(n): ")
@@ -99,7 +100,7 @@ async def test_an_answer_from_elsewhere_ends_the_question(server: Running, sessi
 
 
 async def test_ctrl_c_detaches(server: Running, session: dict[str, Any]) -> None:
-    """O5: Ctrl-C leaves and says so; the turn goes on. Its end is not known, so the exit code is 1."""
+    """O5: Ctrl-C detaches and says so while the turn continues; the exit code is 1 because the outcome is unknown."""
     prompt = ("session", "prompt", session["id"], "[[say begun]] [[hang]]", "-f")
     async with terminal(*prompt, BOUGH_DATA=str(server.data)) as screen:
         await screen.until("begun")
@@ -112,8 +113,8 @@ async def test_ctrl_c_detaches(server: Running, session: dict[str, Any]) -> None
     await server.client.post(f"/api/sessions/{session['id']}/stop")
 
 
-async def test_a_cut_line_loses_and_repeats_nothing(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """A3, O5: a follower whose connection drops goes on from its cursor; each piece of text is printed once."""
+async def test_a_lost_connection_loses_and_repeats_nothing(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """A3, O5: A follower whose connection drops continues from its cursor and prints each piece of text once."""
     async with line_to(server) as line:
         where = ("--url", line.url, "--token", server.token)
         async with server.client.events(session["id"]) as events:
@@ -130,7 +131,7 @@ async def test_a_cut_line_loses_and_repeats_nothing(server: Running, cli: Cli, s
 
 
 async def test_the_end_of_a_turn_is_not_missed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """A3: a turn that ends while the line is down is reported when it is up again."""
+    """A3: A turn that ends while the connection is down is reported after reconnecting."""
     async with line_to(server) as line:
         where = ("--url", line.url, "--token", server.token)
         turn = ("session", "prompt", session["id"], "[[say a]] [[run echo b]] [[say c]]", "-f")
@@ -146,7 +147,7 @@ async def test_the_end_of_a_turn_is_not_missed(server: Running, cli: Cli, sessio
 
 
 async def test_watching_a_session(server: Running, session: dict[str, Any]) -> None:
-    """O5: `session watch` begins with the turn that runs and shows the next ones with their prompts, until Ctrl-C."""
+    """O5: `session watch` starts with the running turn and shows later ones with their prompts, until Ctrl-C."""
     client = server.client
     running = await client.prompt(session["id"], "[[say under way]] [[run echo x]]")
     asked = await client.approval(session["id"])
@@ -164,7 +165,8 @@ async def test_watching_a_session(server: Running, session: dict[str, Any]) -> N
 
 
 async def test_watching_everything(server: Running, session: dict[str, Any]) -> None:
-    """O5: `bough watch` prints a line per event, across a cut line; with --json the events themselves."""
+    """O5: `bough watch` prints a line per event, even after reconnecting; with --json it prints the events
+    themselves."""
     async with line_to(server) as line:
         people = await start("watch", "--url", line.url, BOUGH_TOKEN=server.token)
         script = await start("watch", "--session", session["id"], "--json", BOUGH_DATA=str(server.data))

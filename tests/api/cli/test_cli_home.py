@@ -11,7 +11,7 @@ from tests.support.server import Running
 
 
 async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: what needs a person and what runs; what was seen is no news any more."""
+    """O5: Lists what needs a person and what is running; a session that was seen is no longer unread."""
     client = server.client
     empty = await cli("home")
     assert (empty.code, "Nothing needs your attention, and nothing is running." in empty.out) == (0, True)
@@ -36,7 +36,7 @@ async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any])
 
 
 async def test_losses(server: Running, cli: Cli) -> None:
-    """O5, W2: what removing a worktree would lose."""
+    """O5, W2: Lists what removing a worktree would lose."""
     repo = await server.client.repo(server.repo())
     tree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
     assert "Nothing would be lost." in (await cli("worktree", "losses", tree["path"])).out
@@ -49,7 +49,7 @@ async def test_losses(server: Running, cli: Cli) -> None:
 
 
 async def test_tour(server: Running, cli: Cli) -> None:
-    """O1, O5: the tour is made, shown and taken away."""
+    """O1, O5: The tour can be created, shown and removed."""
     path = str(server.root / "bough-tour")
     assert path in (await cli("tour")).out
     assert json.loads((await cli("tour", "--json")).out)["path"] == path

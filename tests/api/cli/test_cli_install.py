@@ -24,7 +24,7 @@ needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not i
 
 
 class Registry(ThreadingHTTPServer):
-    """Has one package, which is an agent: the demo agent under another name."""
+    """A registry with one package: the demo agent under another name."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
@@ -33,7 +33,7 @@ class Registry(ThreadingHTTPServer):
         self.pack(">=4")
 
     def pack(self, engine: str) -> None:
-        """Makes the package, for this version of node."""
+        """Builds the package for this version of node."""
         about: dict[str, Any] = {"name": "tiny-agent", "version": "1.2.3", "bin": {"tiny-agent": "run.sh"}}
         about["engines"] = {"node": engine}
         program = f"#!/bin/sh\nexec {sys.executable} -m bough.agents.demo\n"
@@ -66,7 +66,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Registry]:
-    """A registry, and an agent in the catalog that comes from it."""
+    """Yields a registry, with an agent in the catalog that is installed from it."""
     monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "data" / "agents").mkdir(parents=True)
@@ -86,7 +86,8 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Regis
 
 @needs_npm
 def test_an_agent_is_installed_and_found(registry: Registry, tmp_path: Path) -> None:
-    """O1, L4: npm puts it into the data folder, where it is found and works; a second time nothing is done."""
+    """O1, L4: npm installs the agent into the data folder, where it is found and works; a second install does
+    nothing."""
     done = run_here(["agents", "install", "tiny"])
     folder = tmp_path / "data" / "npm" / "tiny"
     assert (done.code, done.out) == (0, f"Tiny 1.2.3 is installed, in {folder}.\n"), done.err
@@ -103,8 +104,8 @@ def test_an_agent_is_installed_and_found(registry: Registry, tmp_path: Path) -> 
 
 
 @needs_npm
-def test_a_damaged_one_is_replaced(registry: Registry, tmp_path: Path) -> None:
-    """O1: what is there in another version, or without its program, gives way as a whole."""
+def test_a_damaged_installation_is_replaced(registry: Registry, tmp_path: Path) -> None:
+    """O1: An installation of another version, or without its program, is replaced completely."""
     folder = tmp_path / "data" / "npm" / "tiny"
     (folder / "node_modules" / "tiny-agent").mkdir(parents=True)
     (folder / "node_modules" / "tiny-agent" / "package.json").write_text('{"version": "1.2.3"}')
@@ -114,8 +115,8 @@ def test_a_damaged_one_is_replaced(registry: Registry, tmp_path: Path) -> None:
 
 
 @needs_npm
-def test_what_npm_says_is_passed_on(registry: Registry, tmp_path: Path) -> None:
-    """L4: npm's own words if it fails, and nothing is left."""
+def test_errors_of_npm_are_passed_on(registry: Registry, tmp_path: Path) -> None:
+    """L4: If npm fails, its own message is shown and nothing is left behind."""
     file = tmp_path / "data" / "agents" / "tiny.toml"
     file.write_text(file.read_text().replace("1.2.3", "9.9.9"))
     failed = run_here(["agents", "install", "tiny", "--json"])
@@ -126,7 +127,7 @@ def test_what_npm_says_is_passed_on(registry: Registry, tmp_path: Path) -> None:
 
 @needs_npm
 def test_a_node_that_may_be_too_old(registry: Registry) -> None:
-    """L4: a package that wants a newer node than there is is installed, and the person told."""
+    """L4: A package that requires a newer node is installed, with a warning."""
     registry.pack(">=999.1")
     warned = run_here(["agents", "install", "tiny"])
     assert warned.code == 0
@@ -134,7 +135,7 @@ def test_a_node_that_may_be_too_old(registry: Registry) -> None:
 
 
 def test_without_npm_or_with_an_old_node(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L4: what is missing is named, with what to install; nothing is made."""
+    """L4: Names what is missing and how to install it, and creates nothing."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
@@ -149,8 +150,8 @@ def test_without_npm_or_with_an_old_node(registry: Registry, tmp_path: Path, mon
     assert not (tmp_path / "data" / "npm").exists()
 
 
-def test_what_is_no_package(registry: Registry, tmp_path: Path) -> None:
-    """L4: of several names all are looked at first: one that cannot be installed refuses the whole."""
+def test_agents_that_are_not_packages(registry: Registry, tmp_path: Path) -> None:
+    """L4: If one of several names cannot be installed, none is."""
     ours = run_here(["agents", "install", "tiny", "demo"])
     assert (ours.code, ours.err) == (1, "Demo agent comes with Bough.\n")
     (tmp_path / "data" / "agents" / "mine.toml").write_text(

@@ -22,7 +22,7 @@ from tests.support.server import Running, serving
 
 @dataclass
 class Left:
-    """A turn whose server is gone."""
+    """A turn whose server was killed."""
 
     folder: Path
     data: Path
@@ -37,7 +37,7 @@ class Left:
 
 
 async def _begun(server: Running) -> tuple[str, str]:
-    """A turn that runs a command for longer than any test."""
+    """Starts a turn that runs a command for longer than any test."""
     repo = await server.client.repo(server.repo())
     session = await server.client.session(repo["id"], title="first", permissionMode="bypassPermissions")
     async with server.client.events(session["id"]) as events:
@@ -61,12 +61,12 @@ async def left(tmp_path: Path) -> AsyncGenerator[Left]:
 
 
 async def _gone(pid: int) -> None:
-    """Waits for the end of a process that is not our child."""
+    """Waits until a process that is not our child has ended."""
     await eventually(lambda: not find(pid), f"process {pid} has ended")
 
 
-async def test_what_is_left_is_listed(left: Left) -> None:
-    """O5: `doctor` names the living keeper, its processes, its session and its task, and how to go on."""
+async def test_leftover_keepers_are_listed(left: Left) -> None:
+    """O5: `doctor` names the running keeper, its processes, its session and its task, and says how to continue."""
     said = await left.doctor()
     (held,) = said["keepers"]
     assert (held["alive"], held["sessionId"], held["taskId"]) == (True, left.session_id, left.task_id)
@@ -78,8 +78,9 @@ async def test_what_is_left_is_listed(left: Left) -> None:
     assert said["problems"] == 0
 
 
-async def test_clean_ends_them_and_the_turn_goes_on(left: Left) -> None:
-    """O5: `doctor --clean` ends keeper, agent and command and says so; the turn was interrupted, and goes on."""
+async def test_clean_ends_them_and_the_turn_resumes(left: Left) -> None:
+    """O5: `doctor --clean` ends keeper, agent and command and says so; the interrupted turn resumes with the next
+    server."""
     (held,) = (await left.doctor())["keepers"]
     ended = await left.cli("doctor", "--clean")
     assert ended.code == 0 and ended.err == "The next server resumes the interrupted turns.\n"
@@ -96,10 +97,10 @@ async def test_clean_ends_them_and_the_turn_goes_on(left: Left) -> None:
         assert "begun" in await server.client.texts(left.session_id, "agent")
 
 
-async def test_clean_ends_what_a_dead_keeper_left(left: Left) -> None:
-    """O5: if a keeper was killed, what its agent started is found by its mark, listed and ended."""
+async def test_clean_ends_what_a_killed_keeper_left(left: Left) -> None:
+    """O5: Processes that the agent of a killed keeper started are found by their mark, listed and ended."""
     (held,) = (await left.doctor())["keepers"]
-    # An agent that is stopped cannot notice that its line is closed; it would leave by itself.
+    # A stopped process cannot notice that its connection is closed; otherwise the agent would exit by itself.
     os.kill(held["processes"][-1], signal.SIGSTOP)
     os.kill(held["pid"], signal.SIGKILL)
     await _gone(held["pid"])
@@ -113,7 +114,7 @@ async def test_clean_ends_what_a_dead_keeper_left(left: Left) -> None:
 
 
 async def test_a_running_server_keeps_its_agents(left: Left) -> None:
-    """O5: while a server runs its keepers are listed as its own, and `--clean` is refused."""
+    """O5: While a server runs, its keepers are listed as its own, and `--clean` is refused."""
     async with serving(left.folder):
         said = await left.doctor()
         (held,) = said["keepers"]
@@ -124,15 +125,15 @@ async def test_a_running_server_keeps_its_agents(left: Left) -> None:
         assert (await left.cli("doctor", "--clean", "--url", "http://127.0.0.1:1")).code == 2
 
 
-async def test_clean_makes_nothing(tmp_path: Path) -> None:
-    """O5: on a folder that is not there, nothing is ended and nothing is made."""
+async def test_clean_creates_nothing(tmp_path: Path) -> None:
+    """O5: If the data folder does not exist, nothing is ended and nothing is created."""
     ended = run_here(["doctor", "--clean", "--data", str(tmp_path / "data")])
     assert (ended.code, ended.out) == (0, "No agents were left running.\n")
     assert not (tmp_path / "data").exists()
 
 
 async def test_stop_agents_leaves_nothing(tmp_path: Path) -> None:
-    """L2: a server with `stop_agents` ends its agents when it stops; the turn goes on with the next one."""
+    """L2: A server with `stop_agents` ends its agents when it stops; the turn resumes with the next server."""
     async with serving(tmp_path, stop_agents=True) as server:
         session_id, task_id = await _begun(server)
         left = Left(tmp_path, server.data, session_id, task_id)

@@ -27,8 +27,9 @@ def made(result: Result) -> dict[str, Any]:
     return json.loads(result.out)
 
 
-async def test_servers_are_made_known_and_shown(server: Running, cli: Cli) -> None:
-    """L4, R1: a command or an address is made known, listed and shown by name or short id, and nothing secret told."""
+async def test_servers_are_added_and_shown(server: Running, cli: Cli) -> None:
+    """L4, R1: A server with a command or a URL can be added, listed and shown by name or short id, without its
+    secrets."""
     assert "bough mcp add NAME" in (await cli("mcp", "list")).out
     added = await cli("mcp", "add", "local", "--command", "/bin/cat", "-e", "KEY=env-4c", "--", "-u", "a b")
     assert added.code == 0 and "local" in added.out and "/bin/cat -u 'a b'" in added.out
@@ -61,11 +62,11 @@ async def test_servers_are_made_known_and_shown(server: Running, cli: Cli) -> No
     assert taken.code == 1 and "(name_taken)" in taken.err
 
 
-async def test_a_program_is_found_where_the_server_is(
+async def test_a_program_is_resolved_on_this_machine(
     server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L4, R1: a program is looked up on this machine, unless the server is named by its address and may be elsewhere;
-    `--url` of Bough stands before the command there."""
+    """L4, R1: Resolves a program on this machine, unless the server is addressed by `--url` and may run elsewhere;
+    Bough's own `--url` comes before the command."""
     monkeypatch.chdir(tmp_path)
     assert made(await cli("mcp", "add", "plain", "--command", "sh", "--json"))["command"] == shutil.which("sh")
     assert made(await cli("mcp", "add", "here", "--command", "./x", "--json"))["command"] == str(tmp_path / "x")
@@ -77,8 +78,9 @@ async def test_a_program_is_found_where_the_server_is(
     assert made(await cli("--url", server.url, "mcp", "add", "far", *REMOTE, "--json"))["transport"] == "http"
 
 
-async def test_servers_are_changed_and_forgotten(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4, R1: what is said is changed and the rest stays, secrets too; one is forgotten only after a question."""
+async def test_servers_are_changed_and_removed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4, R1: Changes only the given fields and keeps the rest, including secrets; removing a server asks for
+    confirmation."""
     known = made(await cli("mcp", "add", "tool", "--command", "/bin/cat", "-e", "A=env-4c", "--json", "--", "-u"))["id"]
     made(await cli("mcp", "add", "far", *REMOTE, "--json"))
     values = ("-e", "A=***", "-e", "B=env-5b")
@@ -102,8 +104,8 @@ async def test_servers_are_changed_and_forgotten(server: Running, cli: Cli, sess
     assert (await server.client.get("/api/mcp-servers"))["total"] == 0
 
 
-async def test_wrong_use_tells_no_secret(server: Running, cli: Cli) -> None:
-    """L4, R1: what does not go together is wrong use, and a value that was written wrongly is not repeated."""
+async def test_usage_errors_reveal_no_secret(server: Running, cli: Cli) -> None:
+    """L4, R1: Conflicting options are a usage error, and a malformed value is not repeated."""
     await cli("mcp", "add", "tool", "--command", "/bin/cat")
     await cli("mcp", "add", "far", *REMOTE)
     for wrong in (
@@ -135,8 +137,8 @@ async def test_wrong_use_tells_no_secret(server: Running, cli: Cli) -> None:
     assert (await server.client.get("/api/mcp-servers"))["total"] == 2
 
 
-async def test_a_session_is_given_servers_and_files(server: Running, cli: Cli) -> None:
-    """L4, C1: `session new --mcp --context` hands servers, secrets and all, and files to the agent."""
+async def test_a_session_gets_servers_and_files(server: Running, cli: Cli) -> None:
+    """L4, C1: `session new --mcp --context` passes servers with their secrets, and files, to the agent."""
     await cli("mcp", "add", "tools", "--command", sys.executable, "-e", "TEST_SECRET=env-4c", "--", PROGRAM, "stdio")
     second = made(await cli("mcp", "add", "second", "--command", "/bin/false", "--disabled", "--json"))["id"]
     folder = server.repo()
@@ -162,8 +164,8 @@ async def test_a_session_is_given_servers_and_files(server: Running, cli: Cli) -
     assert (refused.code, refused.err) == (1, "No MCP server is called 'nobody'. See: bough mcp list\n")
 
 
-async def test_a_session_is_given_others(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4, R1: `session set` replaces servers and files or takes them away, and leaves what is not named."""
+async def test_servers_and_files_of_a_session_are_replaced(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4, R1: `session set` replaces or removes servers and files, and keeps those that are not named."""
     known, folder = session["id"], Path(session["cwd"])
     (folder / "notes.md").write_text("remember")
     one, two = [made(await cli("mcp", "add", name, "--command", "/bin/cat", "--json"))["id"] for name in ("one", "two")]
@@ -185,8 +187,8 @@ async def test_a_session_is_given_others(server: Running, cli: Cli, session: dic
         assert (await cli("session", "set", known, *wrong)).code == 2
 
 
-async def test_what_a_child_reports_is_changed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4: `session set` changes of a child's reports what is named and leaves the rest as it was spawned."""
+async def test_callback_settings_of_a_child_are_changed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: `session set` changes only the named callback settings of a child and keeps the others."""
     said = ("--instructions", "Be quick.", "--with-prompt", "--json")
     child = made(await cli("session", "spawn", session["id"], "[[say hi]]", *said))["sessionId"]
 
@@ -202,7 +204,7 @@ async def test_what_a_child_reports_is_changed(server: Running, cli: Cli, sessio
 
 
 async def test_names_are_completed(server: Running, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L4: a shell is offered the names of MCP servers; an address that is being typed is not asked for them."""
+    """L4: Shell completion offers the names of MCP servers, and does not mistake the `--url` of one for Bough's."""
     for name in ("tool", "other"):
         await cli("mcp", "add", name, "--command", "/bin/cat")
     monkeypatch.setenv("_BOUGH_COMPLETE", "complete_bash")
@@ -218,8 +220,8 @@ async def test_names_are_completed(server: Running, cli: Cli, monkeypatch: pytes
         assert sorted((await cli()).out.split()) == offered
 
 
-def test_help_says_where_the_address_of_bough_stands() -> None:
-    """L4: where `--url` is not Bough's own, the help says so."""
+def test_help_says_where_the_url_of_bough_goes() -> None:
+    """L4: Where `--url` means something else, the help says so."""
     for name in ("add", "set"):
         told = " ".join(run_here(["mcp", name, "--help"]).out.replace("│", " ").split())
         assert "bough --url URL mcp" in told

@@ -1,4 +1,4 @@
-"""Tests that `bough open` gives the page's link to a browser and to nobody else on the machine."""
+"""Tests that `bough open` gives the page's link to a browser and reveals it to nobody else on the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.api.cli.cli_program import Cli, Result, bough
 from tests.support.server import Running
 
-# Follows redirects as a browser does, and notes what it was started with and where it came to.
+# Follows redirects as a browser does, and records its arguments and where it ended up.
 BROWSER = """\
 import json, sys, urllib.request
 class Stay(urllib.request.HTTPRedirectHandler):
@@ -33,7 +33,8 @@ async def opened(server: Running, folder: Path, program: str, *arguments: str) -
 
 
 async def test_the_link_is_printed(server: Running, cli: Cli) -> None:
-    """L4: with --print the link, which opens the page; with --json the same for programs; of a session, its address."""
+    """L4: `--print` prints a link that opens the page, `--json` the same for programs; with a session, the link leads
+    to it."""
     link = f"{server.url}/?token={server.token}"
     printed = await cli("open", "--print")
     assert (printed.code, printed.out, printed.err) == (0, f"{link}\n", "")
@@ -47,8 +48,9 @@ async def test_the_link_is_printed(server: Running, cli: Cli) -> None:
     assert printed.out == f"{server.url}/session/{session}?token={server.token}\n"
 
 
-async def test_the_browser_is_given_the_link(server: Running, tmp_path: Path) -> None:
-    """L4, L1: the browser comes to the link, but the token is not on its command line, and its address works once."""
+async def test_the_browser_gets_the_link(server: Running, tmp_path: Path) -> None:
+    """L4, L1: The browser reaches the link, but the token is not on its command line, and the address that it is given
+    works once."""
     seen = tmp_path / "seen.json"
     ended = await opened(server, tmp_path, BROWSER.replace("FILE", repr(str(seen))), "--json")
     link = f"{server.url}/?token={server.token}"
@@ -63,8 +65,8 @@ async def test_the_browser_is_given_the_link(server: Running, tmp_path: Path) ->
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
-async def test_the_address_of_the_browser_works_once(server: Running, tmp_path: Path) -> None:
-    """L1: whoever comes second, or under another address, is told nothing."""
+async def test_the_address_for_the_browser_works_once(server: Running, tmp_path: Path) -> None:
+    """L1: A second request, or one for another address, learns nothing."""
     seen = tmp_path / "seen.json"
     twice = BROWSER.replace("FILE", repr(str(seen)))
     guess = twice.replace("sys.argv[1], timeout", "sys.argv[1] + 'x', timeout")
@@ -77,15 +79,15 @@ async def test_the_address_of_the_browser_works_once(server: Running, tmp_path: 
     assert json.loads(seen.read_text("utf-8"))["status"] == 404
 
 
-async def test_without_a_browser_there_is_the_link(server: Running, tmp_path: Path) -> None:
-    """L4: where no browser starts, the link is printed all the same, with a word why; that is exit code 1."""
+async def test_without_a_browser_the_link_is_printed(server: Running, tmp_path: Path) -> None:
+    """L4: If no browser starts, the link is printed with the reason, and the exit code is 1."""
     ended = await opened(server, tmp_path, "raise SystemExit(1)")
     assert (ended.code, ended.out) == (1, f"{server.url}/?token={server.token}\n")
     assert ended.err.startswith("No browser")
 
 
-async def test_nobody_to_open(server: Running, cli: Cli, tmp_path: Path) -> None:
-    """L4: without a server, with a wrong token or a session that is not there, nothing is opened or printed."""
+async def test_nothing_to_open(server: Running, cli: Cli, tmp_path: Path) -> None:
+    """L4: Without a server, or with a wrong token or an unknown session, nothing is opened or printed."""
     for arguments in (
         ("--data", str(tmp_path / "nothing")),
         ("--url", server.url, "--token", "wrong"),

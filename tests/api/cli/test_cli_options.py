@@ -28,8 +28,8 @@ async def server(tmp_path: Path) -> AsyncGenerator[Running]:
         yield running
 
 
-async def test_one_of_several_ways_is_chosen(server: Running, cli: Cli, tmp_path: Path) -> None:
-    """P4, P3: which ways there are is shown, one of them is chosen, and the agent hears which."""
+async def test_one_of_several_options_is_chosen(server: Running, cli: Cli, tmp_path: Path) -> None:
+    """P4, P3: Shows the options; a person chooses one, and the agent is told which."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], agent="wants", permissionMode="allow-all")

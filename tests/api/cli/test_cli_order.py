@@ -13,7 +13,7 @@ from tests.support.server import Running
 
 
 class Screen:
-    """What was shown, in its order."""
+    """Records what was shown, in order."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []
@@ -39,8 +39,8 @@ class Screen:
         self.order.take({"type": "message.patched", "data": {"id": known, "position": place, "content": content}})
 
 
-def test_an_end_that_comes_late_is_shown_first() -> None:
-    """O5: what follows a tool call in the transcript follows its end on the screen, its growth included."""
+def test_text_waits_for_the_end_of_a_tool_call() -> None:
+    """O5: Messages that follow a tool call in the transcript, and their deltas, are shown after its end."""
     screen = Screen()
     screen.tool("a", 1, "pending")
     screen.text("b", 2)
@@ -50,8 +50,8 @@ def test_an_end_that_comes_late_is_shown_first() -> None:
     assert screen.shown == ["a pending", "a completed", "b", "b"] and screen.order.left() is None
 
 
-def test_tool_calls_side_by_side() -> None:
-    """O5: of two tool calls the first is shown first, whichever ends first."""
+def test_concurrent_tool_calls() -> None:
+    """O5: Of two tool calls, the first is shown first, whichever ends first."""
     screen = Screen()
     screen.tool("a", 1, "pending")
     screen.tool("b", 2, "pending")
@@ -62,7 +62,7 @@ def test_tool_calls_side_by_side() -> None:
 
 
 def test_live_text_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: a tool call that goes on is overtaken after a moment, and from then on nothing waits for it."""
+    """O5: Messages wait only a moment for a running tool call; from then on nothing waits for it."""
     monkeypatch.setattr(event_order, "GRACE", 0.0)
     screen = Screen()
     screen.text("before", 1)
@@ -79,7 +79,7 @@ def test_live_text_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_turn_is_followed_in_order(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: the lines of a followed turn stand in the order of its transcript, questions included."""
+    """O5: The lines of a followed turn appear in the order of its transcript, including questions."""
     await cli("session", "set", session["id"], "--mode", "default")
     turn = "[[run echo hi]] [[plan A; B]] [[think hm]] [[write a.txt x]]"
     program = await start("session", "prompt", session["id"], turn, "-f", BOUGH_DATA=str(server.data))

@@ -16,8 +16,8 @@ async def rules(server: Running) -> list[Json]:
     return (await server.client.get("/api/policy/rules"))["rules"]
 
 
-async def test_rules_are_made_listed_and_ordered(server: Running, cli: Cli) -> None:
-    """P3, L4: add, list, set, move and remove do what REST does; shown ids can be typed again."""
+async def test_rules_are_added_listed_and_ordered(server: Running, cli: Cli) -> None:
+    """P3, L4: Add, list, set, move and remove do what REST does; ids can be used as they are shown."""
     assert "No rule" in (await cli("policy", "list")).out
     added = await cli("policy", "add", "deny", "--command", "git push*", "--note", "By hand.")
     assert added.code == 0 and "at 1: deny command git push*" in added.out
@@ -44,7 +44,7 @@ async def test_rules_are_made_listed_and_ordered(server: Running, cli: Cli) -> N
 
 
 async def test_wrong_rules_are_refused(server: Running, cli: Cli) -> None:
-    """L4: what the server refuses is a sentence and exit 1, what is no use of the command exit 2."""
+    """L4: A refusal by the server is one sentence with exit code 1; a usage error is exit code 2."""
     wide = await cli("policy", "add", "allow")
     assert wide.code == 1 and wide.err.endswith("(rule_too_wide)\n")
     assert (await cli("policy", "add", "never")).code == 2
@@ -58,7 +58,7 @@ async def test_wrong_rules_are_refused(server: Running, cli: Cli) -> None:
 
 
 async def test_a_verdict_is_explained(server: Running, cli: Cli, session: Json) -> None:
-    """P3: the verdict, the reason and every rule that was looked at, for a session or without one."""
+    """P3: Explains the verdict, its reason and every rule considered, with or without a session."""
     await cli("policy", "add", "deny", "--command", "rm *", "--note", "Nothing is deleted.")
     await cli("policy", "add", "ask", "--path", "docs/**")
     shown = await cli("policy", "explain", "--session", session["id"][-8:], "--command", "rm -rf x")
@@ -82,8 +82,8 @@ async def test_a_verdict_is_explained(server: Running, cli: Cli, session: Json) 
     assert "change its own mode" not in (await cli("policy", "explain", *leaving, "--server", "files")).out
 
 
-async def test_always_reaches_as_far_as_it_is_told(server: Running, cli: Cli, session: Json) -> None:
-    """P3, P4: `allow --always --scope` is remembered, listed and forgotten."""
+async def test_always_has_the_given_scope(server: Running, cli: Cli, session: Json) -> None:
+    """P3, P4: `allow --always --scope` is remembered, listed and can be forgotten."""
     client = server.client
     await client.call("PATCH", f"/api/sessions/{session['id']}", json={"permissionMode": "ask"})
     assert "No always-allowed actions" in (await cli("policy", "choices")).out
@@ -106,8 +106,8 @@ async def test_always_reaches_as_far_as_it_is_told(server: Running, cli: Cli, se
     assert (await client.get("/api/policy/choices"))["total"] == 0
 
 
-async def test_a_question_says_what_it_is_about(server: Running, cli: Cli, session: Json) -> None:
-    """P4: the list names agent, session, what and since when; `show` has the command or the change in full."""
+async def test_an_approval_shows_its_subject(server: Running, cli: Cli, session: Json) -> None:
+    """P4: The list names agent, session, action and age; `show` has the complete command or change."""
     client = server.client
     await client.call("PATCH", f"/api/sessions/{session['id']}", json={"permissionMode": "ask", "headless": "deny"})
     await client.prompt(session["id"], "[[write README.md one\ntwo\n]][[run echo a; echo b]]")
@@ -127,8 +127,8 @@ async def test_a_question_says_what_it_is_about(server: Running, cli: Cli, sessi
     assert json.loads(as_json.out) == await client.get(f"/api/approvals/{question['id']}")
 
 
-def test_changes_are_told_in_a_line() -> None:
-    """P4: how much comes and goes, new files, several files; commands as words; else the agent's own words."""
+def test_changes_are_summarized_in_one_line() -> None:
+    """P4: Summarizes added and removed lines, new files, several files and commands; otherwise quotes the agent."""
 
     def approval(*content: Json, **fields: Any) -> Json:
         return {"title": "Do it", "toolCall": {"content": list(content), **fields}}
@@ -141,8 +141,8 @@ def test_changes_are_told_in_a_line() -> None:
     assert approval_details.about(approval({"type": "content"})) == "Do it"
 
 
-async def test_headless_is_said_for_a_session(server: Running, cli: Cli, session: Json) -> None:
-    """P4: `--headless` on `session new` and `session set`; `server` leaves it to the server's setting."""
+async def test_headless_is_set_for_a_session(server: Running, cli: Cli, session: Json) -> None:
+    """P4: `session new` and `session set` accept `--headless`; `server` leaves it to the server's setting."""
     path = f"/api/sessions/{session['id']}"
     made = await cli("session", "new", "--repo", session["repoId"], "--headless", "allow", "--json")
     assert json.loads(made.out)["headless"] == "allow"

@@ -24,7 +24,7 @@ HEAVY = re.compile(
 
 
 def test_version_and_help() -> None:
-    """O5: `--version` and `--help` answer on stdout with 0, and the help names every command."""
+    """O5: `--version` and `--help` print to stdout and exit with 0, and the help names every command."""
     assert run_here(["--version"]).out == f"bough {__version__}\n"
     told = run_here(["--help"])
     assert told.code == 0
@@ -33,8 +33,8 @@ def test_version_and_help() -> None:
     assert " completion " in told.out and " demo-agent " in told.out
 
 
-def test_wrong_use_is_2() -> None:
-    """L4: wrong use is exit 2, told on stderr."""
+def test_a_usage_error_is_exit_code_2() -> None:
+    """L4: A usage error exits with 2 and is explained on stderr."""
     for arguments in (["nonsense"], ["session", "show"], ["session", "list", "--limit", "0"], ["task", "--nope"]):
         wrong = run_here(arguments)
         assert (wrong.code, wrong.out) == (2, "") and wrong.err
@@ -48,7 +48,7 @@ def test_wrong_use_is_2() -> None:
 
 
 def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L4: without a server the command says where it looked and how to start one; one that died is no server either."""
+    """L4: Without a server, or with one that died, the command says where it looked and how to start one."""
     data = tmp_path / "data"
     said = run_here(["--data", str(data), "session", "list"])
     assert (said.code, said.out) == (1, "")
@@ -73,7 +73,8 @@ def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 async def test_ways_to_name_the_server(
     server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L4: by folder or by address, as flags before or after the command or as variables; a flag counts more."""
+    """L4: The server can be named by folder or URL, with flags before or after the command, or with variables; flags
+    win."""
     monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "elsewhere"))
     assert (await cli("agents")).code == 1
     for before, after in (
@@ -93,10 +94,10 @@ async def test_ways_to_name_the_server(
     assert json.loads((await cli("--json", "agents")).out)["agents"]
 
 
-async def test_ids_that_mean_nothing_or_too_much(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """R5, L4: an id that is unknown, too short or ambiguous is one sentence, the last with the candidates."""
+async def test_unknown_and_ambiguous_ids(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """R5, L4: An unknown, too short or ambiguous id is one sentence; for an ambiguous one it lists the candidates."""
     born = [session["id"], *[(await server.client.session(session["repoId"]))["id"] for _ in range(2)]]
-    # A beginning of 8 characters lasts for a minute: of three that are born together, two at least share it.
+    # The first 8 characters change once a minute, so of three sessions created together at least two share them.
     shared = born[1][:8]
     candidates = ", ".join(item[-8:] for item in born if item.startswith(shared))
     for given, words in (
@@ -109,8 +110,8 @@ async def test_ids_that_mean_nothing_or_too_much(server: Running, cli: Cli, sess
         assert words in refused.err
 
 
-async def test_colour_is_for_terminals(server: Running, session: dict[str, Any]) -> None:
-    """O5: colour on a terminal, none with NO_COLOR and none into a pipe; there nothing is cut either."""
+async def test_color_is_for_terminals(server: Running, session: dict[str, Any]) -> None:
+    """O5: Uses color only on a terminal without NO_COLOR; output into a pipe is not cut off either."""
     title = "a title that is too long for a terminal of eighty columns, " * 3
     await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"title": title.strip()})
     data = str(server.data)
@@ -130,7 +131,7 @@ async def test_colour_is_for_terminals(server: Running, session: dict[str, Any])
 
 
 async def test_completion_is_installed(tmp_path: Path) -> None:
-    """O5: `bough --install-completion` sets up the shell that it is called from."""
+    """O5: `bough --install-completion` sets up the shell that runs it."""
     script = f"{sys.executable} -m bough --install-completion && . ~/.bashrc && complete -p bough"
     process = await asyncio.create_subprocess_exec(
         *("bash", "-c", script), env={**os.environ, "HOME": str(tmp_path)}, stdout=asyncio.subprocess.PIPE
@@ -141,7 +142,7 @@ async def test_completion_is_installed(tmp_path: Path) -> None:
 
 
 async def test_client_commands_start_without_the_server(server: Running) -> None:
-    """O5: a command that asks the server loads neither the web framework nor database drivers nor HTTP libraries."""
+    """O5: A command that queries the server loads no web framework, database drivers or HTTP libraries."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-X", "importtime", "-m", "bough", "session", "list"),
         env={**os.environ, "BOUGH_DATA": str(server.data)},
@@ -153,8 +154,8 @@ async def test_client_commands_start_without_the_server(server: Running) -> None
     assert not HEAVY.search(err.decode()), "a client command loads too much"
 
 
-async def test_a_reader_that_leaves_is_no_error(server: Running, session: dict[str, Any]) -> None:
-    """O5: a broken pipe is quiet, for tables and for streams."""
+async def test_a_closed_pipe_is_not_an_error(server: Running, session: dict[str, Any]) -> None:
+    """O5: A broken pipe ends tables and streams quietly."""
     reader, writer = os.pipe()
     os.close(reader)
 
@@ -175,7 +176,7 @@ async def test_a_reader_that_leaves_is_no_error(server: Running, session: dict[s
 
 
 async def test_a_full_disk_is_one_sentence(server: Running) -> None:
-    """O5: output that cannot be written is told in a sentence, exit 1."""
+    """O5: Output that cannot be written is reported in one sentence, with exit code 1."""
     full = os.open("/dev/full", os.O_WRONLY)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bough", "agents", "--data", str(server.data)),
@@ -198,7 +199,7 @@ def test_completion_scripts(shell: str) -> None:
 async def test_bash_completes_commands_and_ids(
     server: Running, cli: Cli, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O5: subcommands are completed, and ids from the running server; without one there is silence."""
+    """O5: Completes subcommands, and ids from the running server; without a server it stays silent."""
 
     async def completed(words: str, position: int) -> list[str]:
         monkeypatch.setenv("_BOUGH_COMPLETE", "complete_bash")
@@ -217,6 +218,6 @@ async def test_bash_completes_commands_and_ids(
 
 
 async def test_demo_agent_is_a_command() -> None:
-    """L5: `bough demo-agent` is the demo agent, and ends with 0 when its input does."""
+    """L5: `bough demo-agent` runs the demo agent, and exits with 0 when its input ends."""
     ended, wrong = await asyncio.gather(bough("demo-agent"), bough("demo-agent", "--without", "nonsense"))
     assert (ended.code, ended.out, wrong.code) == (0, "", 2)

@@ -10,7 +10,7 @@ from tests.support.server import Running
 
 
 async def test_repositories(server: Running, cli: Cli) -> None:
-    """O5: repositories are added, listed, shown, renamed and forgotten."""
+    """O5: Repositories can be added, listed, shown, renamed and removed."""
     folder = server.repo("shop")
     added = json.loads((await cli("repo", "add", str(folder), "--name", "Shop", "--json")).out)
     assert (added["name"], added["path"]) == ("Shop", str(folder))
@@ -25,7 +25,7 @@ async def test_repositories(server: Running, cli: Cli) -> None:
 
 
 async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """Q5: queued tasks can be listed, edited, reordered and cancelled."""
+    """Q5: Queued tasks can be listed, edited, reordered and cancelled."""
     client = server.client
     running = await client.prompt(session["id"], "[[hang]]")
     await client.wait_task(running, "running")
@@ -53,7 +53,7 @@ async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, se
 
 
 async def test_the_queue_is_paused_and_resumed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """Q5: `task pause` lets the queue of a session wait behind the turn that runs, `task resume` lets it go on."""
+    """Q5: `task pause` holds a session's queue behind the running turn, and `task resume` releases it."""
     running = await server.client.prompt(session["id"], "[[run echo x]]")
     asked = await server.client.approval(session["id"])
     waiting = await server.client.prompt(session["id"], "[[say later]]")
@@ -68,7 +68,7 @@ async def test_the_queue_is_paused_and_resumed(server: Running, cli: Cli, sessio
 
 
 async def test_approvals_are_listed_and_decided(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """P4: the inbox is read and answered: allow, always, deny; an answered question cannot be answered again."""
+    """P4: Approvals can be listed and answered (allow, always, deny), but not answered twice."""
     client = server.client
     assert "No pending approvals" in (await cli("approval", "list")).out
     task = await client.prompt(session["id"], "[[run echo a]] [[run echo b]] [[run echo a]]")
@@ -83,7 +83,7 @@ async def test_approvals_are_listed_and_decided(server: Running, cli: Cli, sessi
     second = await client.approval(session["id"])
     denied = json.loads((await cli("approval", "deny", second["id"], "--json")).out)
     assert denied["status"] == "denied"
-    # The third call is the first one again, which is allowed by now.
+    # The third call repeats the first one, which is always allowed by now.
     await client.wait_task(task)
     everything = json.loads((await cli("approval", "list", "--all", "--json")).out)
     assert [approval["status"] for approval in everything["approvals"]] == ["allowed", "denied"]

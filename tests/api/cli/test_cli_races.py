@@ -10,7 +10,7 @@ from tests.support.server import Running
 
 
 async def test_a_race_from_start_to_end(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """B6, O5: begun, looked at, compared, one kept; each with --json too."""
+    """B6, O5: A race can be started, shown, compared and decided, each with --json too."""
     started = await cli(
         "race", "start", session["id"], "[[write a.txt one]]", "--with", "demo", "-w", "demo:demo-large"
     )
@@ -34,8 +34,8 @@ async def test_a_race_from_start_to_end(server: Running, cli: Cli, session: dict
     assert again.code == 1 and "(race_decided)" in again.err
 
 
-async def test_files_are_put_there(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """B6, O5: spawns; kept as uncommitted changes, with how to undo that."""
+async def test_the_result_is_kept_as_uncommitted_changes(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """B6, O5: A race with spawned racers can be kept as uncommitted changes, and says how to undo that."""
     arguments = (
         "race",
         "start",

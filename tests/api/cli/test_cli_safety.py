@@ -20,8 +20,8 @@ from tests.support.server import Running
 EVIL = "a\x1b[2J\x1b]52;c;ZXZpbA==\x07\x9b31m\u202eb"
 
 
-async def test_a_terminal_is_not_steered(server: Running, session: dict[str, Any]) -> None:
-    """O5: an exported text keeps every byte in a pipe and loses what would steer a terminal on one."""
+async def test_exported_text_does_not_control_the_terminal(server: Running, session: dict[str, Any]) -> None:
+    """O5: Exported text is unchanged in a pipe; on a terminal, control sequences are removed."""
     await server.client.ask(session["id"], f"[[say {EVIL}]]")
     data = str(server.data)
     for form in ("markdown", "json"):
@@ -37,8 +37,8 @@ async def test_a_terminal_is_not_steered(server: Running, session: dict[str, Any
             assert not set(screen.screen) & set("\x1b\x07\x9b\u202e")
 
 
-async def test_a_waiting_session_says_for_what(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """P4: a session that waits shows the question with the command that answers it, and as JSON the approval."""
+async def test_a_waiting_session_shows_its_approval(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """P4: A waiting session shows the question and the command that answers it; as JSON, the approval."""
     await server.client.prompt(session["id"], "[[run ls]]")
     asked = await server.client.approval(session["id"])
     shown = await cli("session", "show", session["id"])
@@ -51,8 +51,8 @@ async def test_a_waiting_session_says_for_what(server: Running, cli: Cli, sessio
     assert "bough approval" not in (await cli("session", "show", session["id"])).out
 
 
-async def test_refusals_speak_of_commands(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4: what a refusal advises can be typed, and ids are short (R5)."""
+async def test_refusals_suggest_commands(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: The advice in a refusal can be typed as it is, and its ids are short (R5)."""
     known = session["id"][-8:]
     sent = await cli("session", "prompt", session["id"], "hello")
     assert sent.out.endswith(f"bough session watch {known}\n")
@@ -70,7 +70,7 @@ async def test_refusals_speak_of_commands(server: Running, cli: Cli, session: di
 
 @pytest.fixture
 def console(monkeypatch: pytest.MonkeyPatch) -> Generator[io.StringIO]:
-    """Log lines for a terminal."""
+    """Formats log lines for a terminal."""
     written = io.StringIO()
     monkeypatch.setattr(sys, "stderr", written)
     root = logging.getLogger()
@@ -81,8 +81,8 @@ def console(monkeypatch: pytest.MonkeyPatch) -> Generator[io.StringIO]:
     structlog.reset_defaults()
 
 
-def test_log_lines_do_not_steer_the_terminal(console: io.StringIO) -> None:
-    """O2: what is logged cannot steer the terminal: texts, values inside others, errors, lines of libraries."""
+def test_log_lines_do_not_control_the_terminal(console: io.StringIO) -> None:
+    """O2: Texts, nested values, errors and lines of libraries in the log cannot control the terminal."""
     log = structlog.get_logger("test")
     log.info(f"event {EVIL}", text=EVIL, inside={"deep": [EVIL]}, two="x\ny")
     try:
@@ -91,7 +91,7 @@ def test_log_lines_do_not_steer_the_terminal(console: io.StringIO) -> None:
         log.exception("failed")
         logging.getLogger("library").exception("line %s", EVIL)
     written = console.getvalue()
-    # The renderer's own colours are all that is left.
+    # Only the renderer's own colors are left.
     assert written.count("2J") == 6 and not set(written) & set("\x07\x9b\u202e")
     assert "\x1b[2J" not in written and "\x1b]52" not in written
     assert "Traceback" in written and "\n    raise ValueError" in written

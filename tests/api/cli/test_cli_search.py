@@ -10,7 +10,7 @@ from tests.support.server import Running
 
 
 async def test_hits_are_listed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4: each hit has a line that says where it stands and one with the words; what would steer a terminal is gone."""
+    """L4: Each hit has a line that says where it is and a line with the matching words, without control sequences."""
     assert "No results." in (await cli("search", "gannet")).out
     await server.client.ask(session["id"], "[[say a gannet\x1b[31m dives]]")
     told = (await cli("search", "gannet", "dives", "--role", "agent")).out.splitlines()
@@ -28,8 +28,8 @@ async def test_hits_are_listed(server: Running, cli: Cli, session: dict[str, Any
     assert (await cli("search")).code == 2
 
 
-async def test_json_is_what_the_server_says(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L4: --json prints the answer as it came."""
+async def test_json_is_the_response_of_the_server(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """L4: --json prints the response unchanged."""
     await server.client.ask(session["id"], "[[say fulmar]]")
     page = json.loads((await cli("search", "ful*", "--json")).out)
     assert page == await server.client.get("/api/search?q=ful*&limit=20&offset=0")

@@ -18,7 +18,7 @@ from tests.support.server import Running
 
 
 async def test_the_link_is_printed_once(tmp_path: Path) -> None:
-    """L1: stdout is the link with the token and nothing else; Ctrl-C ends it with 0."""
+    """L1: Prints only the link with the token to stdout; Ctrl-C stops the server with exit code 0."""
     program = await start("serve", "--port", "0", "--data", str(tmp_path / "data"), "--workspace-root", str(tmp_path))
     await program.until("\n")
     about = json.loads((tmp_path / "data" / "server.json").read_text())
@@ -28,8 +28,8 @@ async def test_the_link_is_printed_once(tmp_path: Path) -> None:
     assert ended.err == ""
 
 
-async def test_an_address_for_others_is_warned_of(tmp_path: Path) -> None:
-    """L1: who listens on all addresses is told what that means, on stderr; stdout is the link all the same."""
+async def test_listening_on_all_addresses_is_warned_about(tmp_path: Path) -> None:
+    """L1: Listening on all addresses prints a warning to stderr; stdout still has only the link."""
     program = await start("serve", "--port", "0", "--host", "0.0.0.0", "--data", str(tmp_path / "data"))
     await program.until("\n")
     program.process.send_signal(signal.SIGINT)
@@ -38,8 +38,8 @@ async def test_an_address_for_others_is_warned_of(tmp_path: Path) -> None:
     assert "0.0.0.0" in ended.err and "is sent unencrypted" in ended.err and len(ended.err.splitlines()) == 1
 
 
-async def test_a_signal_during_start_ends_it_well(tmp_path: Path) -> None:
-    """L1: SIGTERM that comes before the server is ready is obeyed all the same, without a traceback."""
+async def test_a_signal_during_start_stops_the_server(tmp_path: Path) -> None:
+    """L1: SIGTERM before the server is ready stops it without a traceback."""
     program = await start("serve", "--port", "0", "--data", str(tmp_path / "data"), "--log-level", "info")
     await eventually((tmp_path / "data" / "bough.db").exists, "the server creates its database")
     program.process.send_signal(signal.SIGTERM)
@@ -47,8 +47,9 @@ async def test_a_signal_during_start_ends_it_well(tmp_path: Path) -> None:
     assert ended.code == 0 and "Traceback" not in ended.err
 
 
-async def test_what_cannot_be_is_one_sentence(server: Running, tmp_path: Path) -> None:
-    """L1: a taken port, a folder in use or that cannot be made, no database: one sentence on stderr, exit 1."""
+async def test_a_failed_start_is_one_sentence(server: Running, tmp_path: Path) -> None:
+    """L1: A port or folder in use, a folder that cannot be created, or no database: one sentence on stderr, exit code
+    1."""
     port = server.url.rpartition(":")[2]
     new = ("--data", str(tmp_path / "new"))
     wrong = {
@@ -66,12 +67,12 @@ async def test_what_cannot_be_is_one_sentence(server: Running, tmp_path: Path) -
     for words, ended in zip(wrong, ends, strict=True):
         assert (ended.code, ended.out) == (1, "") and words in ended.err
         assert len(ended.err.splitlines()) == 1, ended.err
-    # A port that is taken is found before anything is made.
+    # A port in use is detected before anything is created.
     assert not (tmp_path / "new").exists()
 
 
 def test_a_bad_setting_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L2: a value that does not fit is refused with the name of the flag, the variable or the file that holds it."""
+    """L2: Refuses an invalid value and names the flag, variable or file that it comes from."""
     data = ("serve", "--data", str(tmp_path))
     assert run_here([*data, "--max-queue", "0"]).err.startswith("--max-queue: '0' is not valid for max_queue")
     loud = "--log-level: 'loud' is not valid for log_level; use one of debug, info, warning, error.\n"
@@ -89,7 +90,7 @@ def test_a_bad_setting_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_wrong_folder_is_one_sentence(tmp_path: Path) -> None:
-    """L1: a data folder that is a file, a workspace root that is not there: said before anything is made."""
+    """L1: A data folder that is a file, or a missing workspace root, is reported before anything is created."""
     (tmp_path / "file").write_text("")
     refused = run_here(["serve", "--data", str(tmp_path / "file")])
     assert (refused.code, refused.err) == (
@@ -105,7 +106,7 @@ def test_a_wrong_folder_is_one_sentence(tmp_path: Path) -> None:
 
 
 def _other(name: str) -> Any:
-    """A value of a setting that is not its default."""
+    """Returns a value of a setting that is not its default."""
     kind, default = get_args(settings.FIELDS[name].type)[0], settings.FIELDS[name].default
     if get_origin(kind) is Literal:
         return next(word for word in get_args(kind) if word != default)
@@ -113,7 +114,7 @@ def _other(name: str) -> Any:
 
 
 def test_every_setting_from_three_places(tmp_path: Path) -> None:
-    """L2: each setting can be given as a flag, as a variable, by its older name, and as a line of config.toml."""
+    """L2: Each setting can be given as a flag, as a variable, under its older name, and in config.toml."""
     data = {"BOUGH_DATA": str(tmp_path)}
     for name in set(settings.FIELDS) - {"data"}:
         value = _other(name)
@@ -129,7 +130,7 @@ def test_every_setting_from_three_places(tmp_path: Path) -> None:
 
 
 def test_every_setting_is_a_flag() -> None:
-    """L2: every setting is a flag of `bough serve`, explained by its own sentence."""
+    """L2: Every setting is a flag of `bough serve` with its own help sentence."""
     flags = {param.name: param for param in build(["serve"]).commands["serve"].params}
     for name in settings.FIELDS:
         assert f"--{name.replace('_', '-')}" in flags[name].opts

@@ -11,8 +11,8 @@ from tests.support.images import PNG
 from tests.support.server import Running
 
 
-async def test_json_is_the_answer_of_rest(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: --json prints exactly the REST answer, one document, nothing else."""
+async def test_json_is_the_response_of_rest(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: --json prints exactly the REST response, as one document."""
     for arguments, path in (
         (("session", "list"), "/api/sessions?archived=false&limit=20&offset=0"),
         (("session", "show", session["id"]), f"/api/sessions/{session['id']}"),
@@ -27,7 +27,7 @@ async def test_json_is_the_answer_of_rest(server: Running, cli: Cli, session: di
 
 
 async def test_a_session_in_the_current_folder(server: Running) -> None:
-    """O5: `session new` works in the current folder and makes it known if it is new."""
+    """O5: `session new` uses the current folder, and registers it if needed."""
     folder = server.repo("here")
     made = await bough(
         "session", "new", "--title", "t", "--env", "A=b", "--json", cwd=folder, BOUGH_DATA=str(server.data)
@@ -41,7 +41,7 @@ async def test_a_session_in_the_current_folder(server: Running) -> None:
 
 
 async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: lists are narrowed by repository (a path or an id), status and archive; a shown id can be typed again."""
+    """O5: Filters lists by repository (a path or an id), status and archive; ids can be used as they are shown."""
     other = await server.client.repo(server.repo("other"))
     second = await server.client.session(other["id"], title="second")
     by_path = await cli("session", "list", "--repo", str(server.root / "other" / "."))
@@ -64,7 +64,7 @@ async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) 
 
 
 async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: `session show` prints the session, what waits and the end of the transcript."""
+    """O5: `session show` prints the session, its queue and the end of the transcript."""
     client = server.client
     for number in range(4):
         await client.ask(session["id"], f"[[say answer {number}]]")
@@ -76,7 +76,7 @@ async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session:
     assert "answer 3" in shown.out and "answer 1" not in shown.out and "6 earlier messages" in shown.out
     whole = await cli("session", "show", session["id"], "--all")
     assert whole.out.index("> [[say answer 0]]") < whole.out.index("\nanswer 0\n") < whole.out.index("\nanswer 3\n")
-    # A prompt that waits is in the queue and not yet in the conversation.
+    # A queued prompt is not part of the conversation yet.
     assert whole.out.count("later please") == 1
     stopped = await cli("session", "stop", session["id"])
     assert stopped.out.endswith("is cancelled. The queue is paused.\n")
@@ -84,7 +84,7 @@ async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session:
     assert (await cli("session", "resume", session["id"])).code == 0
 
 
-async def test_set_changes_what_it_is_told(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+async def test_set_changes_only_what_is_given(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """O5: `session set` changes title, mode, model, effort and variables, and nothing else."""
     known = session["id"]
     flags = ("--title", "new", "--mode", "plan", "--model", "demo-large", "--effort", "high", "--env", "X=1")
@@ -101,7 +101,7 @@ async def test_set_changes_what_it_is_told(server: Running, cli: Cli, session: d
 
 
 async def test_rm_cancels_and_purge_asks(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5, T3: `rm` cancels; `rm --purge` removes for good, after a question or with --yes."""
+    """O5, T3: `rm` cancels a session; `rm --purge` deletes it for good, after confirmation or with --yes."""
     known = session["id"]
     assert "is cancelled" in (await cli("session", "rm", known)).out
     assert (await server.client.get(f"/api/sessions/{known}"))["status"] == "cancelled"
@@ -113,7 +113,8 @@ async def test_rm_cancels_and_purge_asks(server: Running, cli: Cli, session: dic
 
 
 async def test_prompts_of_an_ended_session(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """T2, L4: a refusal is one sentence with the server's code, exit 1; `--resume` reopens; `-` reads the prompt."""
+    """T2, L4: A refusal is one sentence with the server's code and exit code 1; `--resume` reopens; `-` reads the
+    prompt from stdin."""
     known = session["id"]
     await cli("session", "complete", known)
     refused = await cli("session", "prompt", known, "hello")
@@ -128,7 +129,7 @@ async def test_prompts_of_an_ended_session(server: Running, cli: Cli, session: d
 
 
 async def test_export(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: a session can be taken away as Markdown or JSON, to stdout or into a file."""
+    """O5: Exports a session as Markdown or JSON, to stdout or a file."""
     await server.client.ask(session["id"], "[[say héllo]]")
     assert "héllo" in (await cli("export", session["id"])).out
     target = server.root / "out.json"
@@ -141,7 +142,7 @@ async def test_export(server: Running, cli: Cli, session: dict[str, Any]) -> Non
 
 
 async def test_files_go_with_prompts(server: Running, cli: Cli, session: dict[str, Any], tmp_path: Path) -> None:
-    """O5, C1: `--file` sends files of this machine along, also with the prompt that opens a session or a branch."""
+    """O5, C1: `--file` attaches local files, also to the first prompt of a session or a branch."""
     shot, notes = tmp_path / "shot.png", tmp_path / "notes.txt"
     shot.write_bytes(PNG)
     notes.write_text("a note\n")

@@ -16,14 +16,14 @@ HANG = "[[hang]]"
 
 
 def made(out: str) -> dict[str, str]:
-    """What a branch answered with --json."""
+    """Returns the JSON that a branch command printed."""
     answer: dict[str, str] = json.loads(out)
     assert answer.keys() == {"sessionId", "taskId"}
     return answer
 
 
 async def family(server: Running, cli: Cli, session: dict[str, Any]) -> tuple[str, str, str]:
-    """A child that hangs, its own child that hangs, and a fork of the root."""
+    """Creates a child that hangs, its own child that hangs, and a fork of the root."""
     child = made((await cli("session", "spawn", session["id"], HANG, "--title", "child", "--json")).out)
     inner = made((await cli("session", "spawn", child["sessionId"], HANG, "--json")).out)
     fork = made((await cli("session", "fork", session["id"], "--title", "other way", "--json")).out)
@@ -33,7 +33,7 @@ async def family(server: Running, cli: Cli, session: dict[str, Any]) -> tuple[st
 
 
 async def test_branches_take_every_override(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """L3, O5: every override of a branch is a flag, and what is left out is inherited."""
+    """L3, O5: Every override of a branch is a flag; omitted ones are inherited."""
     client, known = server.client, session["id"]
     first = await client.ask(known, "[[say one]]")
     await client.ask(known, "[[say two]]")
@@ -74,7 +74,7 @@ async def test_branches_take_every_override(server: Running, cli: Cli, session: 
 
 
 async def test_branches_are_followed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """O5: `--follow` stays for the answer; a question aside is answered and put away."""
+    """O5: `--follow` waits for the answer; a side question is answered too."""
     await server.client.ask(session["id"], "[[say red]]")
     followed = await cli("session", "fork", session["id"], "[[recall]]", "--follow")
     assert followed.code == 0 and "[[say red]]" in followed.out
@@ -87,7 +87,8 @@ async def test_branches_are_followed(server: Running, cli: Cli, session: dict[st
 
 
 async def test_the_tree_is_drawn(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """B5: box characters, kinds, titles or first prompts, states, counts and a line of totals; JSON as REST has it."""
+    """B5: Draws box characters, kinds, titles or first prompts, states, counts and totals; --json is the REST
+    response."""
     child, inner, fork = await family(server, cli, session)
     await server.client.prompt(child, "later")
     drawn = await cli("tree", inner)
@@ -117,7 +118,7 @@ async def test_the_tree_is_drawn(server: Running, cli: Cli, session: dict[str, A
 
 
 async def test_the_tree_is_watched(server: Running, session: dict[str, Any]) -> None:
-    """B5, A3: `--watch` draws again when something changes in the tree, for scripts a document each time."""
+    """B5, A3: `--watch` redraws the tree when something in it changes; for scripts it prints one document each time."""
     client = server.client
     program = await start("tree", session["id"], "--watch", "--json", BOUGH_DATA=str(server.data))
     try:
@@ -144,7 +145,7 @@ async def until_document(program: Program, matches: Callable[[dict[str, Any]], b
 
 
 async def test_a_person_watches_the_tree(server: Running, session: dict[str, Any]) -> None:
-    """B5: on a terminal the picture is drawn anew, until Ctrl-C leaves it."""
+    """B5: On a terminal the tree is redrawn in place until Ctrl-C."""
     async with terminal("tree", "--watch", BOUGH_DATA=str(server.data)) as screen:
         await screen.until("1 session.")
         await server.client.post(f"/api/sessions/{session['id']}/fork", {"title": "newborn"})
@@ -155,7 +156,7 @@ async def test_a_person_watches_the_tree(server: Running, session: dict[str, Any
 
 
 async def test_reports_and_budgets(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """Q3, B5: reports are listed with where they went; a budget is set, shown and taken away."""
+    """Q3, B5: Lists reports with their destination; a budget can be set, shown and removed."""
     known = session["id"]
     child = made((await cli("session", "spawn", known, "[[say done it]]", "--json")).out)
     assert (await cli("wait", child["taskId"], known)).code == 0
@@ -177,7 +178,8 @@ async def test_reports_and_budgets(server: Running, cli: Cli, session: dict[str,
 
 
 async def test_waits(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """B5, L4: 0 when all, or any, are at rest; 1 when time is over or a person is needed; ids of either kind."""
+    """B5, L4: Exits with 0 when all, or any, are at rest and with 1 on a timeout or if a person is needed; takes ids of
+    tasks and sessions."""
     client, known = server.client, session["id"]
     quick = await client.prompt(known, "[[say quick]]")
     done = await cli("wait", quick[-8:])
@@ -198,7 +200,8 @@ async def test_waits(server: Running, cli: Cli, session: dict[str, Any]) -> None
 
 
 async def test_cascades(server: Running, cli: Cli, session: dict[str, Any]) -> None:
-    """B5: stop, complete, archive and rm reach all below; what is at work refuses the whole; a purge asks first."""
+    """B5: Stop, complete, archive and rm include everything below; one busy session refuses all of it; a purge asks
+    first."""
     known = session["id"]
     child, inner, fork = await family(server, cli, session)
     busy = await cli("session", "archive", known, "--cascade")
@@ -206,7 +209,7 @@ async def test_cascades(server: Running, cli: Cli, session: dict[str, Any]) -> N
     assert (await cli("session", "complete", known, "--cascade")).code == 1
     stopped = await cli("session", "stop", child, "--cascade")
     assert stopped.code == 0 and "2 sessions: 2 stopped." in stopped.out
-    # The report of the one waits in the queue of the other.
+    # The report of one waits in the queue of the other.
     await cli("session", "stop", known, "--cascade")
     forced = await cli("session", "complete", known, "--cascade", "--force")
     assert forced.code == 0 and "4 sessions: 4 completed." in forced.out
@@ -222,7 +225,7 @@ async def test_cascades(server: Running, cli: Cli, session: dict[str, Any]) -> N
 
 
 async def test_completion(server: Running, cli: Cli, session: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: a shell is offered sessions, and the names of MCP servers."""
+    """O5: Shell completion offers sessions and the names of MCP servers."""
     await server.client.post("/api/mcp-servers", {"name": "tool", "transport": "stdio", "command": "/bin/false"})
     monkeypatch.setenv("_BOUGH_COMPLETE", "complete_bash")
     for words, position, offered in (

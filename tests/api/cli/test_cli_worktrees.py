@@ -11,7 +11,7 @@ from tests.support.server import Running
 
 
 async def test_a_worktree_from_new_to_recover(server: Running, cli: Cli) -> None:
-    """L4: made, listed, shown, compared, changed, removed and recovered; every answer as JSON too."""
+    """L4: A worktree can be created, listed, shown, compared, changed, removed and recovered, each with --json too."""
     top = server.repo("my repo")
     said = await cli("worktree", "new", "feature/x", "--repo", str(top), "--notes", "For the login.")
     assert (said.code, "feature/x in" in said.out) == (0, True)
@@ -47,7 +47,7 @@ async def test_a_worktree_from_new_to_recover(server: Running, cli: Cli) -> None
 
 
 async def test_adopting(server: Running, cli: Cli) -> None:
-    """L4: what git knows and Bough does not is pointed out, and adopted by its path."""
+    """L4: Points out worktrees that only git knows, and adopts one by its path."""
     top = server.repo()
     hand = server.root / "hand"
     git(top, "worktree", "add", "--quiet", "-b", "hand", str(hand))
@@ -64,7 +64,7 @@ async def test_adopting(server: Running, cli: Cli) -> None:
 
 
 async def test_setup_is_shown(server: Running, cli: Cli) -> None:
-    """L4: `repo set` says what is done in new worktrees; `worktree new` shows it, and fails if it does."""
+    """L4: `repo set` defines the setup of new worktrees; `worktree new` shows its output, and fails if it fails."""
     top = server.repo()
     repo = json.loads((await cli("repo", "add", str(top), "--json")).out)
     setting = await cli("repo", "set", repo["id"], "--setup", "sh -c 'echo one two; exit 3'", "--copy", ".env")
@@ -85,7 +85,8 @@ async def test_setup_is_shown(server: Running, cli: Cli) -> None:
 
 
 async def test_sessions_in_worktrees(server: Running, cli: Cli) -> None:
-    """L4, W2: a session in a new worktree, another beside it, and both gone with it."""
+    """L4, W2: A session can be created in a new worktree and another one beside it; `rm --purge --worktree` also
+    removes the worktree."""
     top = server.repo()
     new = ("session", "new", "--agent", "demo", "--json")
     session = json.loads((await cli(*new, "--repo", str(top), "--worktree", "feature")).out)

@@ -1,4 +1,4 @@
-"""Starts a server and a person who calls its tools."""
+"""Starts a server, and a client that calls its tools as a person."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tests.support.server import Running
 
 @pytest.fixture
 def mcp(server: Running) -> Mcp:
-    """The tools, for a person."""
+    """Calls the tools as a person."""
     return person(server)

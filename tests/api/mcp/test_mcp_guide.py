@@ -17,7 +17,7 @@ from tests.support.server import Running
 
 TOOLS = {tool.name: tool for tool in all_tools.TOOLS}
 BLOCK = re.compile(r"```calls\n(.*?)```", re.DOTALL)
-# What a model reads with care, and no more: about four characters are a token.
+# A model reads about this much carefully; a token is about four characters.
 MOST_CHARACTERS = 10_000
 
 
@@ -27,7 +27,7 @@ def _calls() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_every_call_can_be_made() -> None:
-    """5a: the arguments of every call in the guide are those that its tool takes."""
+    """5a: Every call in the guide uses valid arguments of its tool."""
     calls = _calls()
     assert len(calls) > 20
     for name, arguments in calls:
@@ -37,14 +37,14 @@ def test_every_call_can_be_made() -> None:
 
 
 def test_every_name_is_known() -> None:
-    """5a: whatever looks like a tool in the guide and in its prompts is one."""
+    """5a: Everything in the guide and its prompts that looks like a tool is one."""
     texts = [guide.text(), *(prompt.text for prompt in guide.prompts())]
     named = {name for text in texts for name in re.findall(r"\bagor_\w+", text)}
     assert named and named <= set(TOOLS)
 
 
 def test_limits_are_the_defaults() -> None:
-    """B5: the numbers that the guide names are those of the settings."""
+    """B5: The limits in the guide are the defaults of the settings."""
     settings = Settings()
     text = " ".join(guide.text().split())
     words = {5: "Five"}
@@ -53,12 +53,12 @@ def test_limits_are_the_defaults() -> None:
 
 
 def test_short() -> None:
-    """5: the guide fits into a model's context beside its work."""
+    """5: The guide is short enough for a model's context."""
     assert len(guide.text()) < MOST_CHARACTERS
 
 
 def test_prompts() -> None:
-    """5: a prompt is filled with what was given; lines about the rest are left out, and nothing is left to fill."""
+    """5: Fills a prompt with the given values and omits the lines about the others; no placeholder is left."""
     for prompt in guide.prompts():
         assert prompt.about and prompt.text and prompt.arguments
         placed = set(re.findall(r"\{(\w+)\}", prompt.text))
@@ -70,8 +70,8 @@ def test_prompts() -> None:
         assert not re.search(r"(?<!x)\{\w+\}", least)
 
 
-def test_prompts_refuse() -> None:
-    """5: what is missing or not known is named."""
+def test_invalid_prompt_arguments() -> None:
+    """5: Names a missing or unknown argument."""
     delegate = guide.prompt("delegate")
     with pytest.raises(Invalid, match="needs work"):
         delegate.filled({"agent": "codex", "work": "  "})
@@ -81,9 +81,9 @@ def test_prompts_refuse() -> None:
         guide.prompt("nothing")
 
 
-async def test_agent_reads_it(server: Running) -> None:
-    """5: an agent in a session finds the guide by what it is told at the first moment, and can follow it: here the demo
-    agent makes a worktree, sets a child to work in it, waits for it and reads what it said."""
+async def test_an_agent_follows_the_guide(server: Running) -> None:
+    """5: An agent can follow the guide: the demo agent creates a worktree, spawns a child in it, waits for it and reads
+    its answer."""
     client = server.client
     repo = await client.repo(server.repo())
     session = await client.session(repo["id"], agent="demo", permissionMode="bypassPermissions")

@@ -11,7 +11,7 @@ from bough.core.store.sql import EVENTS
 from tests.api.mcp.mcp_client import Json, Mcp, agent_of, opened, person
 from tests.support.server import Running, serving
 
-# As SPEC 5a has them, then 5b.
+# In the order of SPEC 5a, then 5b.
 CHANGING = (
     "agor_sessions_prompt",
     "agor_sessions_create",
@@ -38,11 +38,11 @@ PLACES = (
     "agor_mcp_servers_list",
 )
 PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
-# Characters by four is a simple count of tokens.
+# About four characters make a token.
 MOST_TOKENS = 6_000
 LONGEST_ABOUT = 260
 
-# What each tool takes, as SPEC 5a and seed 001 name it; ? may be left out.
+# The parameters of each tool as in SPEC 5a and seed 001; ? marks an optional one.
 TAKES = {
     "agor_sessions_prompt": "sessionId prompt mode agenticTool? permissionMode? title? taskId? callback?",
     "agor_sessions_create": "worktreeId agenticTool title? description? permissionMode? contextFiles? mcpServerIds? "
@@ -74,7 +74,7 @@ TAKES = {
 
 
 async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
-    """5c: byte for byte the same on two servers, to a person and to a session."""
+    """5c: The list is byte for byte the same on two servers, and for a person and a session."""
     seen: set[bytes] = set()
     for name in ("one", "two"):
         async with serving(tmp_path / name) as server:
@@ -85,21 +85,22 @@ async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
     assert len(seen) == 1
 
 
-async def test_which_tools_there_are(mcp: Mcp) -> None:
-    """5a, 5b: every tool of both, in one order."""
+async def test_all_tools_are_listed(mcp: Mcp) -> None:
+    """5a, 5b: Lists every tool of both sections in a fixed order."""
     assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *PLAIN)
 
 
 async def test_the_list_is_short(mcp: Mcp) -> None:
-    """5c: the whole list takes less than 6,000 tokens of a model's context, and no description goes on and on."""
+    """5c: The whole list takes less than 6,000 tokens of a model's context, and every description is short."""
     answer = await mcp.post("tools/list", {})
     assert len(answer.text) / 4 < MOST_TOKENS
     for name, tool in (await mcp.tools()).items():
         assert 10 < len(tool["description"]) <= LONGEST_ABOUT, name
 
 
-async def test_what_tools_take(mcp: Mcp) -> None:
-    """5a, 5b: the parameters of the contract, those that may be left out, and a key where something changes."""
+async def test_parameters_of_tools(mcp: Mcp) -> None:
+    """5a, 5b: Each tool has the parameters of the contract, the right ones are optional, and a changing tool takes a
+    key."""
     tools = await mcp.tools()
     for name, tool in tools.items():
         schema = tool["inputSchema"]
@@ -111,8 +112,8 @@ async def test_what_tools_take(mcp: Mcp) -> None:
         assert parameters == set(TAKES[name].split()) | keyed, name
 
 
-async def test_what_tools_give_is_said(mcp: Mcp) -> None:
-    """5c: every tool has a schema of the object that it gives; lists are all of one shape."""
+async def test_results_of_tools_have_schemas(mcp: Mcp) -> None:
+    """5c: Every tool has a schema for its result; all lists have the same shape."""
     schemas: dict[str, Json] = {name: tool["outputSchema"] for name, tool in (await mcp.tools()).items()}
     for schema in schemas.values():
         Draft202012Validator.check_schema(schema)
@@ -124,7 +125,7 @@ async def test_what_tools_give_is_said(mcp: Mcp) -> None:
 
 
 async def test_annotations(mcp: Mcp) -> None:
-    """5c, 5d: what changes nothing says so, what may take something away too, and what is the same twice."""
+    """5c, 5d: Annotations mark tools that only read, tools that may delete, and idempotent tools."""
     tools = await mcp.tools()
 
     def having(hint: str) -> set[str]:
@@ -139,7 +140,7 @@ async def test_annotations(mcp: Mcp) -> None:
 
 
 async def test_reading_changes_nothing(server: Running) -> None:
-    """5d: no tool that says it only reads leaves a trace, and none asks anybody."""
+    """5d: A tool that is marked as read-only changes nothing and needs no approval."""
     session = await opened(server, mode="plan")
     agent = await agent_of(server, session)
     repo = (await server.client.get("/api/repos"))["repos"][0]
@@ -162,6 +163,6 @@ async def test_reading_changes_nothing(server: Running) -> None:
 
 
 async def traces(server: Running) -> tuple[Any, Json]:
-    """The newest event, and the calls that are written down."""
+    """Returns the newest event and the recorded calls."""
     cursor = await server.services.store.read(lambda tx: tx.value(EVENTS.newest))
     return cursor, await server.client.get("/api/sessions")

@@ -26,7 +26,7 @@ NAMES = [tool.name for tool in all_tools.TOOLS]
 
 
 class Speaker:
-    """A client of one revision, which says what clients of that revision say."""
+    """A client of one revision that sends what clients of that revision send."""
 
     def __init__(self, server: Running, path: str, revision: str | None) -> None:
         self._http = server.client.http
@@ -62,7 +62,7 @@ class Speaker:
 
 
 async def _greet(speaker: Speaker, revision: str) -> dict[str, Any]:
-    """Begins as clients of this revision do, and returns what the server says about itself."""
+    """Starts as clients of this revision do, and returns what the server says about itself."""
     if revision == MODERN:
         hello = await speaker.result("server/discover")
         spoken = hello["supportedVersions"]
@@ -95,7 +95,7 @@ async def test_every_revision_lists_and_calls(server: Running, path: str) -> Non
         assert '"title":"Seen"' in called["content"][0]["text"]
         structured[revision] = called.get("structuredContent", {}).get("session_id")
     assert all(listed == lists[0] for listed in lists)
-    # The first two revisions know no structured content.
+    # The first two revisions have no structured content.
     assert [structured[revision] for revision in (*HANDSHAKES[2:], MODERN)] == [session["id"]] * 3
 
 
@@ -159,7 +159,7 @@ async def test_an_unknown_resource(server: Running) -> None:
 
 
 async def test_only_post(server: Running) -> None:
-    """5: There is no stream to open and no session to end, so no client holds a connection for nothing."""
+    """5: There is no stream to open and no session to end, so no client keeps a connection open for nothing."""
     for revision in (None, *HANDSHAKES, MODERN):
         headers = ACCEPT | ({"mcp-protocol-version": revision} if revision else {})
         for path in PATHS:
@@ -189,7 +189,7 @@ async def test_foreign_origins_and_hosts(server: Running) -> None:
 
 
 async def test_invalid_requests(server: Running) -> None:
-    """5: Refuses batches, broken JSON, odd values and unknown methods in the protocol's own words, in every
+    """5: Refuses batches, broken JSON, invalid values and unknown methods with the protocol's own errors, in every
     revision."""
     for revision in (None, *HANDSHAKES, MODERN):
         await _refuses(server, revision)

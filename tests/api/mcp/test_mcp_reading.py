@@ -21,12 +21,13 @@ async def hanging(server: Running, session: Json) -> str:
 
 
 async def test_get_by_any_form_of_an_id(server: Running, mcp: Mcp) -> None:
-    """R5: the whole id, a unique beginning or a unique end; one that fits several is an error that lists them."""
+    """R5: Accepts a complete id, a unique prefix or a unique suffix; an ambiguous one is an error that lists the
+    candidates."""
     session = await opened(server)
     whole = await mcp.call("agor_sessions_get", sessionId=session["id"])
     for form in (session["id"][:13], session["id"][-8:], session["id"].upper()):
         assert await mcp.call("agor_sessions_get", sessionId=form) == whole
-    # Born in one minute, they begin alike.
+    # Sessions created in the same minute share a prefix.
     other = await opened(server)
     text = await mcp.refused("agor_sessions_get", "ambiguous_id", sessionId=session["id"][:8])
     assert session["id"] in text
@@ -34,7 +35,8 @@ async def test_get_by_any_form_of_an_id(server: Running, mcp: Mcp) -> None:
 
 
 async def test_list(server: Running, mcp: Mcp) -> None:
-    """5a: lists have data, total, limit and offset; by worktree, by status, page by page, newest first."""
+    """5a: Lists have data, total, limit and offset; they can be filtered by worktree and status and paged, newest
+    first."""
     first = await opened(server, title="one")
     worktree = await server.client.post("/api/worktrees", {"repoId": first["repoId"], "branch": "side"})
     second = await mcp.call("agor_sessions_create", worktreeId=worktree["id"], agenticTool="demo", title="two")
@@ -53,8 +55,8 @@ async def test_list(server: Running, mcp: Mcp) -> None:
         assert listed["total"] == len(titles)
 
 
-async def test_a_session_lists_what_it_reaches(server: Running) -> None:
-    """5d: a session sees its own tree and those that it opened; what lies beyond is not what is not there."""
+async def test_a_session_lists_what_is_in_its_reach(server: Running) -> None:
+    """5d: A session sees its own tree and trees opened from it; a session out of reach differs from a missing one."""
     session = await opened(server)
     other = await opened(server, title="other")
     agent = await agent_of(server, session)
@@ -73,7 +75,7 @@ async def test_a_session_lists_what_it_reaches(server: Running) -> None:
 
 
 async def test_current(server: Running) -> None:
-    """5a, 5d: a session reads itself without an argument, with its worktree and repository."""
+    """5a, 5d: A session can read itself without an argument, with its worktree and repository."""
     plain = await opened(server)
     agent = await agent_of(server, plain)
     current = await agent.call("agor_sessions_get_current")
@@ -89,7 +91,7 @@ async def test_current(server: Running) -> None:
 
 
 async def test_tasks(server: Running, mcp: Mcp) -> None:
-    """5a, R3: tasks of a session in order, by status, and one with the last thing that was said in it."""
+    """5a, R3: Lists a session's tasks in order and by status, and returns one task with the last message in it."""
     session = await opened(server)
     hangs = await hanging(server, session)
     waits = await server.client.prompt(session["id"], "[[say later]]")
@@ -106,8 +108,8 @@ async def test_tasks(server: Running, mcp: Mcp) -> None:
     assert "agor_tasks_list" in await mcp.refused("agor_tasks_get", "task_not_found", taskId=NOBODY)
 
 
-async def test_long_texts_of_tasks(server: Running, mcp: Mcp) -> None:
-    """5a: a list of tasks stays readable however much was said; a task by itself is whole."""
+async def test_long_texts_of_tasks_are_shortened_in_lists(server: Running, mcp: Mcp) -> None:
+    """5a: A list of tasks shortens long texts; a single task has them complete."""
     session = await opened(server)
     long_text = "word " * 1000
     task = await server.client.ask(session["id"], f"[[say {long_text}]]")
@@ -119,7 +121,7 @@ async def test_long_texts_of_tasks(server: Running, mcp: Mcp) -> None:
 
 
 async def test_messages(server: Running, mcp: Mcp) -> None:
-    """5a, R4: the newest messages of a session in order, those of a task, those before them."""
+    """5a, R4: Returns the newest messages of a session in order, those of a task, and those before a given one."""
     session = await opened(server)
     second = await server.client.ask(session["id"], "[[think deep]][[run echo Marker-1]][[say done]]")
     listed = await mcp.call("agor_messages_list", sessionId=session["id"])
@@ -138,7 +140,7 @@ async def test_messages(server: Running, mcp: Mcp) -> None:
 
 
 async def test_search(server: Running, mcp: Mcp) -> None:
-    """5a: messages are searched in what was said and in what tools gave, in any case, within a session or a task."""
+    """5a: Searches text and tool results, ignoring case, within a session or a task."""
     session = await opened(server)
     second = await server.client.ask(session["id"], "[[run echo Mar$(echo ker)-1]][[say READY]]")
     hits = await mcp.call("agor_messages_list", sessionId=session["id"], search="ready]]")
@@ -151,7 +153,7 @@ async def test_search(server: Running, mcp: Mcp) -> None:
 
 
 async def test_wait(server: Running, mcp: Mcp) -> None:
-    """5a, B5: any answers with the first that is at rest, all with the last, and the time is bounded."""
+    """5a, B5: `any` returns with the first that is at rest, `all` with the last, and the time is limited."""
     first, second = await opened(server), await opened(server)
     hangs = await hanging(server, first)
     done = second["taskId"]
@@ -171,8 +173,8 @@ async def test_wait(server: Running, mcp: Mcp) -> None:
     assert {entry["id"]: entry["status"] for entry in outcome["done"]} == {first["id"]: "idle", second["id"]: "idle"}
 
 
-async def test_what_a_wait_says(server: Running, mcp: Mcp) -> None:
-    """T1, T6: what failed is called failed, what waits for a person is paused."""
+async def test_outcomes_of_a_wait(server: Running, mcp: Mcp) -> None:
+    """T1, T6: Reports a failure as failed, and what waits for a person as paused."""
     session = await opened(server)
     fails = await server.client.prompt(session["id"], "[[fail no luck]]")
     outcome = await mcp.call("agor_sessions_wait", taskIds=[fails])
@@ -188,8 +190,8 @@ async def test_what_a_wait_says(server: Running, mcp: Mcp) -> None:
     assert [entry["status"] for entry in outcome["done"]] == ["failed"]
 
 
-async def test_waits_that_make_no_sense(server: Running, mcp: Mcp) -> None:
-    """5a, T5: nothing to wait for, too long, something that is not there, or oneself: each is said."""
+async def test_invalid_waits(server: Running, mcp: Mcp) -> None:
+    """5a, T5: Refuses to wait for nothing, too long, for something unknown, or for oneself, and says why."""
     assert "taskIds or sessionIds" in await mcp.refused("agor_sessions_wait", "bad_arguments")
     text = await mcp.refused("agor_sessions_wait", "bad_arguments", taskIds=[NOBODY], timeoutSeconds=60)
     assert "timeoutSeconds must be at most 45." in text
@@ -205,7 +207,7 @@ async def test_waits_that_make_no_sense(server: Running, mcp: Mcp) -> None:
 
 @pytest.mark.postgres
 async def test_the_same_on_postgres(tmp_path: Path, postgres_url: str) -> None:
-    """R6, 5a: what the tools read and change is the same on PostgreSQL."""
+    """R6, 5a: The tools read and change the same on PostgreSQL."""
     async with serving(tmp_path, database=postgres_url) as server:
         session = await opened(server)
         agent = await agent_of(server, session)

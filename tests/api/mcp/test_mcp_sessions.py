@@ -34,8 +34,8 @@ async def worktree(server: Running, branch: str = "side") -> Json:
 
 
 async def test_continue(server: Running, mcp: Mcp) -> None:
-    """5a: mode continue is one more task of the same session, answered with success and taskId; a unique prefix will
-    do."""
+    """5a: Mode continue adds a task to the same session and returns success and taskId; a unique part of the id is
+    enough."""
     session = await opened(server)
     done = await mcp.call("agor_sessions_prompt", sessionId=session["id"][-12:], prompt="[[say on]]", mode="continue")
     assert done.keys() == {"success", "taskId"}
@@ -47,8 +47,8 @@ async def test_continue(server: Running, mcp: Mcp) -> None:
 
 
 async def test_fork(server: Running, mcp: Mcp) -> None:
-    """5a, B1: mode fork is a sibling in the same place with the same agent and mode, which remembers, and begins at a
-    task if one is named."""
+    """5a, B1: Mode fork creates a sibling in the same folder with the same agent, mode and past, up to a task if one is
+    given."""
     session = await opened(server)
     await server.client.ask(session["id"], "[[say later]]")
     created = await mcp.call(
@@ -71,7 +71,7 @@ async def test_fork(server: Running, mcp: Mcp) -> None:
 
 
 async def test_subsession(server: Running, mcp: Mcp) -> None:
-    """5a, B3, Q3: mode subsession is a child with its own rights and a report to its parent, unless none is wanted."""
+    """5a, B3, Q3: Mode subsession creates a child with its own rights that reports to its parent unless told not to."""
     session = await opened(server)
     arguments = {
         "sessionId": session["id"],
@@ -90,7 +90,8 @@ async def test_subsession(server: Running, mcp: Mcp) -> None:
 
 
 async def test_btw(server: Running, mcp: Mcp) -> None:
-    """5a, B4: mode btw asks beside a turn that runs, reads only, and its answer stands in the parent's transcript."""
+    """5a, B4: Mode btw asks a read-only side question during a turn, and the answer goes into the parent's
+    transcript."""
     session = await opened(server)
     await server.client.wait_task(await server.client.prompt(session["id"], "[[hang]]"), "running")
     created = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say aside]]", mode="btw")
@@ -103,7 +104,7 @@ async def test_btw(server: Running, mcp: Mcp) -> None:
 
 
 async def test_a_prompt_resumes(server: Running, mcp: Mcp) -> None:
-    """T2: prompting a session that was completed, or marked as failed by hand, resumes it."""
+    """T2: A prompt resumes a session that was completed or marked as failed by hand."""
     session = await opened(server)
     await server.client.post(f"/api/sessions/{session['id']}/complete")
     done = await mcp.call("agor_sessions_prompt", sessionId=session["id"], prompt="[[say back]]", mode="continue")
@@ -116,7 +117,7 @@ async def test_a_prompt_resumes(server: Running, mcp: Mcp) -> None:
 
 
 async def test_create(server: Running, mcp: Mcp) -> None:
-    """5a: a root session in a worktree, idle and empty, with every field that the contract names."""
+    """5a: Creates an idle, empty root session in a worktree, with every field of the contract."""
     branch_worktree = await worktree(server)
     created = await mcp.call("agor_sessions_create", worktreeId=branch_worktree["id"][-12:], agenticTool="demo")
     assert created.keys() >= NAMED
@@ -135,7 +136,7 @@ async def test_create(server: Running, mcp: Mcp) -> None:
 
 
 async def test_create_with_everything(server: Running, mcp: Mcp) -> None:
-    """5a: what is said of a new session is kept, and a first prompt starts at once (Q2)."""
+    """5a: Stores everything that is given for a new session, and starts its first prompt at once (Q2)."""
     branch_worktree = await worktree(server)
     tools = await server.client.post(
         "/api/mcp-servers", {"name": "files", "transport": "stdio", "command": "/bin/true"}
@@ -160,7 +161,7 @@ async def test_create_with_everything(server: Running, mcp: Mcp) -> None:
 
 
 async def test_create_in_a_repository(server: Running, mcp: Mcp) -> None:
-    """5a, R2: a repository's own folder is a place to work too, by its repo_id; and what is neither is said."""
+    """5a, R2: A repo_id creates a session in the repository's own folder; an unknown id is refused with what to use."""
     repo = await server.client.repo(server.repo())
     created = await mcp.call("agor_sessions_create", worktreeId=repo["id"], agenticTool="demo")
     assert (created["worktree_id"], created["repo_id"], created["cwd"]) == (None, repo["id"], repo["path"])
@@ -186,8 +187,8 @@ async def test_the_default_mode(
     assert session["permission_config"]["mode"] == mode
 
 
-async def test_one_root_too_many(server: Running) -> None:
-    """T5: the create tools are refused beyond the limit of sessions, with what to do; branches never are."""
+async def test_too_many_roots(server: Running) -> None:
+    """T5: The create tools refuse sessions beyond the limit and say what to do; branches are never refused."""
     async with serving(server.root / "small", max_sessions=1) as small:
         mcp = person(small)
         session = await opened(small)
@@ -200,7 +201,7 @@ async def test_one_root_too_many(server: Running) -> None:
 
 
 async def test_update(server: Running, mcp: Mcp) -> None:
-    """5a: title, description and mode change at once, and only they; the same twice is the same."""
+    """5a: Changes title, description and mode at once, and nothing else; repeating the call changes nothing."""
     session = await opened(server)
     arguments = {"sessionId": session["id"], "title": "JWT", "description": "Refresh tokens.", "permissionMode": "plan"}
     updated = await mcp.call("agor_sessions_update", **arguments)
@@ -216,7 +217,8 @@ async def test_update(server: Running, mcp: Mcp) -> None:
 
 
 async def test_status_by_hand(server: Running, mcp: Mcp) -> None:
-    """5a, T1: a session at rest is completed or failed at once, idle makes it live again, running cannot be set."""
+    """5a, T1: Completed and failed take effect at once on a session at rest, idle reopens it, and running cannot be
+    set."""
     session = await opened(server)
     for status, stored in (("completed", "completed"), ("idle", "active"), ("failed", "error"), ("idle", "active")):
         updated = await mcp.call("agor_sessions_update", sessionId=session["id"], status=status)
@@ -226,8 +228,8 @@ async def test_status_by_hand(server: Running, mcp: Mcp) -> None:
     assert "status cannot be 'running': it is one of completed, failed, idle." in text
 
 
-async def test_ending_what_is_at_work(server: Running, mcp: Mcp) -> None:
-    """5a, T6: a session that is at work is ended when its turn is, and says so until then."""
+async def test_ending_a_busy_session(server: Running, mcp: Mcp) -> None:
+    """5a, T6: A busy session ends with its turn, and shows that until then."""
     session = await opened(server)
     running = await server.client.prompt(session["id"], "[[hang]]")
     await server.client.wait_task(running, "running")
@@ -238,8 +240,8 @@ async def test_ending_what_is_at_work(server: Running, mcp: Mcp) -> None:
     assert (updated["status"], "ending" in updated) == ("completed", False)
 
 
-async def test_an_update_is_whole_or_not_at_all(server: Running, mcp: Mcp) -> None:
-    """5a: what cannot be done of an update leaves the rest undone too."""
+async def test_an_update_is_all_or_nothing(server: Running, mcp: Mcp) -> None:
+    """5a: If one change of an update is impossible, none is made."""
     session = await opened(server)
     await mcp.call("agor_sessions_update", sessionId=session["id"], status="completed")
     text = await mcp.refused(
@@ -252,7 +254,7 @@ async def test_an_update_is_whole_or_not_at_all(server: Running, mcp: Mcp) -> No
 
 
 async def test_stop(server: Running, mcp: Mcp) -> None:
-    """5a, T6: stopping gives the task that was stopped; another than the expected one is not stopped; at rest there is
+    """5a, T6: Returns the stopped task; a task other than the expected one is not stopped, and a session at rest has
     nothing to stop."""
     session = await opened(server)
     running = await server.client.prompt(session["id"], "[[hang]]")
@@ -269,15 +271,16 @@ async def test_stop(server: Running, mcp: Mcp) -> None:
 
 
 async def test_spawn_needs_a_session(mcp: Mcp) -> None:
-    """5d: who calls is known from the token alone; a person is told what to use instead of what is a session's."""
+    """5d: The token alone identifies the caller; a person who calls a tool for sessions learns which tool to use
+    instead."""
     assert "agor_sessions_prompt" in await mcp.refused("agor_sessions_spawn", "not_a_session", prompt="hi")
     assert "agor_sessions_get" in await mcp.refused("agor_sessions_get_current", "not_a_session")
     assert "list_sessions" in await mcp.refused("get_current_session_id", "not_a_session")
 
 
 async def test_spawn(server: Running) -> None:
-    """5a, B3, Q3: a child of the caller that inherits agent and mode, works where it is told, and reports as it is
-    told."""
+    """5a, B3, Q3: Creates a child of the caller that inherits agent and mode, works in the given place, and reports as
+    configured."""
     session = await opened(server)
     agent = await agent_of(server, session)
     side = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
@@ -313,8 +316,9 @@ async def test_spawn(server: Running) -> None:
     assert parent_row["genealogy"]["children"] == [created["sessionId"], silent["sessionId"]]
 
 
-async def test_a_key_makes_a_call_once(server: Running, mcp: Mcp) -> None:
-    """5c: the same call with the same key gives the same answer and acts once; another call with it is refused."""
+async def test_a_key_makes_a_call_idempotent(server: Running, mcp: Mcp) -> None:
+    """5c: The same call with the same key acts once and returns the same answer; a different call with that key is
+    refused."""
     session = await opened(server)
     arguments = {"sessionId": session["id"], "prompt": "[[say once]]", "mode": "continue", "idempotencyKey": "k1"}
     first = await mcp.call("agor_sessions_prompt", **arguments)

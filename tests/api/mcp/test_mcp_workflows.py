@@ -22,7 +22,8 @@ async def rest(client: Client, *session_ids: str) -> None:
 
 
 async def test_continuing_ones_own_work(server: Running) -> None:
-    """5a, example 1: an agent that knows its own id queues more work for itself, and forks itself for another way."""
+    """5a, example 1: An agent that knows its own id queues more work for itself, and forks itself to try another
+    way."""
     client = server.client
     session = await opened(server)
     me = (await by_agent(client, session, "agor_sessions_get_current"))["session_id"]
@@ -45,7 +46,7 @@ async def test_continuing_ones_own_work(server: Running) -> None:
 
 
 async def test_work_in_another_worktree(server: Running) -> None:
-    """5a, example 2: an agent finds a worktree by its name, opens a session there, and prompts it."""
+    """5a, example 2: An agent finds a worktree by its name, creates a session there, and prompts it."""
     client = server.client
     session = await opened(server)
     created = await client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "feature-dashboard"})
@@ -78,7 +79,7 @@ async def test_work_in_another_worktree(server: Running) -> None:
 
 
 async def test_delegating(server: Running) -> None:
-    """5a, Q3, example 3: an agent delegates to a child, goes on, and is told by it when it is done."""
+    """5a, Q3, example 3: An agent delegates to a child, continues its own work, and gets the child's report."""
     client = server.client
     session = await opened(server)
     created = await by_agent(
@@ -106,14 +107,14 @@ async def test_delegating(server: Running) -> None:
     ] == "README documented"
 
 
-async def test_waiting_lends_the_place(server: Running) -> None:
-    """T5: with one place for all agents, a turn that only waits for another session lends it that place."""
+async def test_waiting_lends_the_slot(server: Running) -> None:
+    """T5: With one slot for all agents, a turn that only waits for another session lends its slot to it."""
     async with serving(server.root / "small", max_agents=1) as small:
         client = small.client
         session, other = await opened(small), await opened(small)
         fork = await client.post(f"/api/sessions/{session['id']}/fork")
         await client.wait_task(await client.prompt(other["id"], "[[hang]]"), "running")
-        # Both wait for the place, in this order.
+        # Both wait for the slot, in this order.
         wait = directive("agor_sessions_wait", sessionIds=[fork["sessionId"]], timeoutSeconds=15)
         waiting_task = await client.prompt(session["id"], wait)
         await client.prompt(fork["sessionId"], "[[say done]]")
@@ -124,8 +125,8 @@ async def test_waiting_lends_the_place(server: Running) -> None:
         assert (await client.texts(fork["sessionId"]))[-1] == "done"
 
 
-async def test_being_asked_about_lends_the_place(server: Running) -> None:
-    """T5, 5d: while a person is asked about a call, the turn that made it lends its place, too."""
+async def test_waiting_for_approval_lends_the_slot(server: Running) -> None:
+    """T5, 5d: A turn whose call waits for approval lends its slot, too."""
     async with serving(server.root / "small", max_agents=1) as small:
         client = small.client
         session, other = await opened(small, mode="default"), await opened(small)
@@ -137,9 +138,9 @@ async def test_being_asked_about_lends_the_place(server: Running) -> None:
         assert "sessionId" in (await client.texts(session["id"]))[-1]
 
 
-async def test_looking_back(server: Running) -> None:
-    """5a, example 4: an agent reads what it did, names and describes its session, and completes it; that takes effect
-    when its turn ends, not before."""
+async def test_reviewing_ones_own_work(server: Running) -> None:
+    """5a, example 4: An agent reads what it did, names and describes its session, and completes it, which takes effect
+    when its turn ends."""
     client = server.client
     session = await opened(server)
     tasks = await by_agent(client, session, "agor_tasks_list", sessionId=session["id"])
@@ -163,12 +164,12 @@ async def test_looking_back(server: Running) -> None:
         "completed",
     )
     text = "".join(await client.texts(session["id"]))
-    # Told twice while the turn went on: it will end as that, and has not yet.
+    # Both calls during the turn report how the session will end, since it has not ended yet.
     assert text.count('"ending":"completed"') == 2
 
 
 async def test_ending_oneself_with_work_left(server: Running) -> None:
-    """5a, T6: a session that fails or completes itself does what waits in its queue first; nothing of it is lost."""
+    """5a, T6: A session that fails or completes itself first works through its queue; nothing in it is lost."""
     client = server.client
     session = await opened(server)
     for status, stored in (("failed", "error"), ("completed", "completed")):
@@ -181,8 +182,8 @@ async def test_ending_oneself_with_work_left(server: Running) -> None:
         assert (await get(client, session["id"]))["status"] == stored
 
 
-async def test_ending_oneself_can_be_taken_back(server: Running) -> None:
-    """5a: idle takes back what a session marked itself as, while its turn goes on."""
+async def test_ending_oneself_can_be_undone(server: Running) -> None:
+    """5a: Setting idle withdraws a session's own final status while its turn is still running."""
     client = server.client
     session = await opened(server)
     await client.ask(
@@ -193,8 +194,8 @@ async def test_ending_oneself_can_be_taken_back(server: Running) -> None:
     assert (await get(client, session["id"]))["status"] == "active"
 
 
-async def test_plain_tools_of_an_agent(server: Running) -> None:
-    """5b: an agent opens a session in a new worktree with its own agent, sends to it and sees how it is."""
+async def test_basic_tools_of_an_agent(server: Running) -> None:
+    """5b: An agent creates a session in a new worktree with its own agent, sends it a message and reads its status."""
     client = server.client
     session = await opened(server)
     assert await by_agent(client, session, "get_current_session_id") == {"sessionId": session["id"]}
@@ -222,16 +223,16 @@ async def test_plain_tools_of_an_agent(server: Running) -> None:
 
 
 async def test_stopping_oneself(server: Running) -> None:
-    """5a: a session that would stop itself is told to end its turn."""
+    """5a: A session that tries to stop itself is told to end its turn instead."""
     session = await opened(server)
     await server.client.ask(session["id"], directive("agor_sessions_stop", sessionId=session["id"]))
     assert "end your turn" in (await server.client.texts(session["id"]))[-1]
 
 
 @pytest.mark.postgres
-async def test_asking_and_opening_on_postgres(tmp_path: Path, postgres_url: str) -> None:
-    """R6, 5c, 5d: calls are asked about, joined by their key, allowed and denied on PostgreSQL too; what a session has
-    opened reports to it."""
+async def test_approvals_and_reports_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+    """R6, 5c, 5d: On PostgreSQL too, calls are joined by their key, allowed and denied, and a session reports to the
+    one that created it."""
     async with serving(tmp_path, database=postgres_url) as server:
         client = server.client
         session = await opened(server, mode="default")

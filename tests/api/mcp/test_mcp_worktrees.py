@@ -9,7 +9,7 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
 async def test_worktrees(server: Running, mcp: Mcp) -> None:
-    """5a, W1: a worktree is made of a new branch or of one that exists, at a default or a given path, and is listed."""
+    """5a, W1: Creates worktrees on a new or an existing branch, at a default or a given path, and lists them."""
     repo = await server.client.repo(server.repo())
     first = await mcp.call("agor_worktrees_create", repoId=repo["id"][-12:], branch="feature-auth")
     assert first["path"] == f"{repo['path']}/.worktrees/feature-auth"
@@ -26,8 +26,8 @@ async def test_worktrees(server: Running, mcp: Mcp) -> None:
     assert "agor_repos_list" in await mcp.refused("agor_worktrees_list", "repo_not_found", repoId=NOBODY)
 
 
-async def test_what_is_there_is_left_alone(server: Running, mcp: Mcp) -> None:
-    """W1: an existing branch is used, an existing path is an error, and so is a folder that is no git repository."""
+async def test_existing_branches_and_paths(server: Running, mcp: Mcp) -> None:
+    """W1: Uses an existing branch; refuses an existing path, and a folder that is not a git repository."""
     repo = await server.client.repo(server.repo())
     created = await mcp.call("agor_worktrees_create", repoId=repo["id"], branch="known")
     await server.client.call("DELETE", f"/api/worktrees/{created['worktree_id']}?branch=keep")
@@ -46,7 +46,7 @@ async def test_what_is_there_is_left_alone(server: Running, mcp: Mcp) -> None:
 
 
 async def test_a_worktree(server: Running, mcp: Mcp) -> None:
-    """5a: a worktree is read with its state and its sessions; its notes and its place on a board can be changed."""
+    """5a: Returns a worktree with its state and sessions; its notes and its place on a board can be changed."""
     session = await opened(server)
     created = await mcp.call("agor_worktrees_create", repoId=session["repoId"], branch="side")
     inside = await mcp.call("agor_sessions_create", worktreeId=created["worktree_id"], agenticTool="demo")
@@ -73,7 +73,7 @@ async def test_a_worktree(server: Running, mcp: Mcp) -> None:
 
 
 async def test_repositories_and_servers(server: Running, mcp: Mcp) -> None:
-    """5a: what there is to work in and with, page by page; no secrets among it."""
+    """5a: Lists repositories and MCP servers page by page, without secrets."""
     repos = [await server.client.repo(server.repo(name)) for name in ("one", "two")]
     listed = await mcp.call("agor_repos_list", limit=1)
     assert (listed["total"], listed["limit"], len(listed["data"])) == (2, 1, 1)

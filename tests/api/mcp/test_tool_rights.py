@@ -26,20 +26,20 @@ async def server_on_stdio(place: ToolServer, name: str = "tool") -> str:
 
 
 async def test_no_session_raises_its_own_mode(place: ToolServer) -> None:
-    """5e: self-escalation, whatever rules allow and whoever asks for more of it."""
+    """5e: A session cannot raise its own mode, whatever rules allow."""
     await place.rule("allow", "bough/*")
     agent = await place.root("acceptEdits")
     for mode in ("auto", "bypassPermissions", "allow-all"):
         approval = await place.asked_every_time(agent, "agor_sessions_update", sessionId=agent.id, permissionMode=mode)
         assert mode in approval["title"] and mode in approval["reason"] and "acceptEdits" in approval["reason"]
     assert (await place.get(agent.id))["permissionMode"] == "acceptEdits"
-    # What grants no more is the rule's to allow.
+    # A change that grants nothing more may be allowed by a rule.
     await agent.does("agor_sessions_update", sessionId=agent.id, permissionMode="plan")
     assert (await place.get(agent.id))["permissionMode"] == "plan"
 
 
-async def test_no_child_stands_above_its_parent(place: ToolServer) -> None:
-    """5e: a child, a grandchild, a fork of oneself and a question aside have no more than whoever wants them."""
+async def test_no_child_has_more_rights_than_its_creator(place: ToolServer) -> None:
+    """5e: A child or a fork that is to have more rights than its creator needs a person; one with fewer does not."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
     await place.asked_every_time(agent, "agor_sessions_spawn", prompt="x", permissionMode="acceptEdits")
@@ -52,16 +52,16 @@ async def test_no_child_stands_above_its_parent(place: ToolServer) -> None:
     assert (await place.get(created["sessionId"]))["parentSessionId"] == agent.id
 
 
-async def test_no_child_of_a_child_is_raised_later(place: ToolServer) -> None:
-    """5e: nor is a child raised when it is there."""
+async def test_no_existing_child_is_raised(place: ToolServer) -> None:
+    """5e: A session cannot raise the mode of an existing child."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
     created = await agent.does("agor_sessions_spawn", prompt="x", enableCallback=False)
     await place.asked_every_time(agent, "agor_sessions_update", sessionId=created["sessionId"], permissionMode="auto")
 
 
-async def test_nobody_commands_a_session_of_a_higher_mode(place: ToolServer) -> None:
-    """5e: an ancestor or a sibling with more rights is not prompted, changed, stopped, or continued as a fork."""
+async def test_nobody_controls_a_session_of_a_higher_mode(place: ToolServer) -> None:
+    """5e: Prompting, changing, stopping or forking an ancestor or a sibling with more rights needs a person."""
     await place.rule("allow", "bough/*")
     parent = await place.session("bypassPermissions")
     sibling = await place.child(parent, title="strong")
@@ -76,7 +76,7 @@ async def test_nobody_commands_a_session_of_a_higher_mode(place: ToolServer) -> 
         await place.asked_every_time(agent, "agor_sessions_update", sessionId=item, status="idle")
         await place.asked_every_time(agent, "agor_sessions_update", sessionId=item, title="Do as the child says")
         await place.asked_every_time(agent, "agor_sessions_stop", sessionId=item)
-    # Reading them, asking them aside, and a fork that has no more than oneself is within its rights.
+    # Reading them, asking them side questions, and forks with no more rights than its own are within its rights.
     assert (await agent.does("agor_sessions_get", sessionId=parent))["session_id"] == parent
     await agent.does("agor_sessions_prompt", sessionId=parent, prompt="x", mode="btw")
     created = await agent.does(
@@ -85,8 +85,8 @@ async def test_nobody_commands_a_session_of_a_higher_mode(place: ToolServer) -> 
     assert (await place.get(created["sessionId"]))["permissionMode"] == "acceptEdits"
 
 
-async def test_no_new_root_stands_above_whoever_opens_it(place: ToolServer) -> None:
-    """5e: a new tree is no way around the old one."""
+async def test_no_new_root_has_more_rights_than_its_creator(place: ToolServer) -> None:
+    """5e: Creating a new tree is no way around these limits."""
     await place.rule("allow", "bough/*")
     agent = await place.root("default")
     arguments = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "bypassPermissions"}
@@ -97,8 +97,8 @@ async def test_no_new_root_stands_above_whoever_opens_it(place: ToolServer) -> N
     assert (await place.get(created["sessionId"]))["permissionMode"] == "default"
 
 
-async def test_servers_that_run_commands_are_not_handed_around(place: ToolServer) -> None:
-    """5e: an MCP server on stdio is a command: nobody gives away, or takes, one that it was not given."""
+async def test_servers_that_run_commands_are_not_passed_on(place: ToolServer) -> None:
+    """5e: An MCP server on stdio is a command, so a session can neither pass on nor take one that it was not given."""
     await place.rule("allow", "bough/*")
     mine, other = await server_on_stdio(place, "mine"), await server_on_stdio(place, "other")
     agent = await place.root("default", mcpServerIds=[mine])
@@ -110,8 +110,8 @@ async def test_servers_that_run_commands_are_not_handed_around(place: ToolServer
     assert (await place.get(created["sessionId"]))["mcpServerIds"] == [mine]
 
 
-async def test_what_a_sibling_was_given_is_not_taken_over(place: ToolServer) -> None:
-    """5e: not by forking it, spawning from it or prompting it: its environment and its servers are its own."""
+async def test_settings_of_a_sibling_are_not_taken_over(place: ToolServer) -> None:
+    """5e: Forking, spawning from or prompting a sibling with its own environment or servers needs a person."""
     await place.rule("allow", "bough/*")
     parent = await place.session("default")
     stdio_server = await server_on_stdio(place)
@@ -127,7 +127,8 @@ async def test_what_a_sibling_was_given_is_not_taken_over(place: ToolServer) -> 
 
 
 async def test_a_new_worktree_runs_no_command_for_an_agent(place: ToolServer) -> None:
-    """5e: a repository's own setup command is run outside every sandbox, on files that an agent may have written."""
+    """5e: A repository's setup command runs outside every sandbox, on files that an agent may have written, so it needs
+    a person."""
     await place.rule("allow", "bough/*")
     changed = {"setup": ["/bin/sh", "-c", "touch ran"]}
     await place.client.call("PATCH", f"/api/repos/{place.repo_id}", json=changed)
@@ -140,8 +141,8 @@ async def test_a_new_worktree_runs_no_command_for_an_agent(place: ToolServer) ->
     assert (await strong.does("agor_worktrees_create", repoId=place.repo_id, branch="three"))["branch"] == "three"
 
 
-async def test_a_sandboxed_agent_spawns_no_free_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """5e: the same mode is less with an agent that is kept in a sandbox."""
+async def test_a_sandboxed_agent_spawns_no_unsandboxed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5e: In the same mode, an agent without a sandbox has more rights than one with a sandbox."""
     agents = tmp_path / "data" / "agents"
     agents.mkdir(parents=True)
     shown = ['title = "Boxed"', 'command = ["{python}", "-m", "bough.agents.demo"]']
@@ -162,8 +163,8 @@ async def test_a_sandboxed_agent_spawns_no_free_one(tmp_path: Path, monkeypatch:
         assert (await place.get(created["sessionId"]))["agent"] == "boxed"
 
 
-async def test_raising_asks_in_every_mode_whatever_is_remembered(place: ToolServer) -> None:
-    """5e: rules that allow, *always* everywhere, the strongest mode below it: a person is asked again each time."""
+async def test_raising_asks_in_every_mode_whatever_was_allowed(place: ToolServer) -> None:
+    """5e: Raising rights asks a person each time, in spite of rules that allow it, and cannot be allowed for always."""
     await place.rule("allow", "bough/*")
     agent = await place.root("auto")
     for prompt in ("once", "again"):
@@ -177,21 +178,21 @@ async def test_raising_asks_in_every_mode_whatever_is_remembered(place: ToolServ
 
 
 async def test_a_person_may_raise_once(place: ToolServer) -> None:
-    """5e: what a person allows with open eyes is done, and only that."""
+    """5e: A raise that a person allows is carried out, and nothing else."""
     agent = await place.root("default")
-    # The child hangs, so that no report of it arrives while nothing may change.
+    # The child hangs, so that no report arrives while nothing may change.
     arguments = {"prompt": "[[hang]]", "permissionMode": "bypassPermissions", "title": "strong"}
     approval = await place.asked_every_time(agent, "agor_sessions_spawn", **arguments)
     async with place.client.events() as events:
         await place.decide(approval["id"])
         event = await events.until(lambda event: event["type"] == "session.created")
     assert event["data"]["permissionMode"] == "bypassPermissions" and event["data"]["parentSessionId"] == agent.id
-    # The next one is asked about like the first.
+    # The next call needs approval like the first.
     await place.asked_every_time(agent, "agor_sessions_spawn", **(arguments | {"title": "another"}))
 
 
-async def test_sentences_cannot_be_forged(place: ToolServer) -> None:
-    """5d: what a person reads is one line of bounded length, whatever an agent puts into it."""
+async def test_titles_of_approvals_cannot_be_forged(place: ToolServer) -> None:
+    """5d: The title of an approval is one printable line of limited length, whatever an agent puts into it."""
     agent = await place.root("default")
     evil = "x'?\n\nAll is well. Allow everything\x1b[2K\u202e?"
     for approval in (
@@ -204,7 +205,7 @@ async def test_sentences_cannot_be_forged(place: ToolServer) -> None:
 
 
 async def test_foreign_trees(place: ToolServer) -> None:
-    """5d: a session reaches its own tree: others are neither read nor listed, and changed only if a person says so."""
+    """5d: A session's reach is its own tree: it cannot read or list others, and changes them only with approval."""
     foreign = await place.session("default", title="Not yours")
     task = await place.client.ask(foreign, "secret words")
     agent = await place.root("bypassPermissions")
@@ -235,8 +236,8 @@ async def test_foreign_trees(place: ToolServer) -> None:
     await place.asked(agent, "agor_sessions_create", **arguments)
 
 
-async def test_always_for_a_foreign_session_is_for_that_one(place: ToolServer) -> None:
-    """5d: what a person has always let an agent do to one foreign session says nothing about the next."""
+async def test_always_for_a_foreign_session_covers_only_that_one(place: ToolServer) -> None:
+    """5d: An *always* answer about one foreign session does not apply to another."""
     first, second = await place.session("default"), await place.session("default")
     agent = await place.root("bypassPermissions")
     approval = await place.asked(agent, "send_to_session", sessionId=first, message="first")
@@ -245,8 +246,8 @@ async def test_always_for_a_foreign_session_is_for_that_one(place: ToolServer) -
     await place.asked(agent, "send_to_session", sessionId=second, message="first")
 
 
-async def test_trees_that_a_session_has_opened_are_within_its_reach(place: ToolServer) -> None:
-    """5d: downwards: whoever opens a tree reads it and works with it; the tree does not reach back."""
+async def test_trees_that_a_session_created_are_within_its_reach(place: ToolServer) -> None:
+    """5d: A session reads and uses the trees that it created, but they cannot reach it."""
     agent = await place.root("bypassPermissions")
     created = await agent.does("create_session", name="x", workingDir=str(place.server.root / "repo"))
     opened = created["sessionId"]
@@ -256,8 +257,8 @@ async def test_trees_that_a_session_has_opened_are_within_its_reach(place: ToolS
     assert "session_out_of_reach" in await place.refused(below, "agor_sessions_get", sessionId=agent.id)
 
 
-async def test_a_question_aside_changes_nothing(place: ToolServer) -> None:
-    """B4: it reads, and whatever else it wants is refused, whatever rules allow."""
+async def test_a_side_question_changes_nothing(place: ToolServer) -> None:
+    """B4: A side question may read; everything else is refused, whatever rules allow."""
     await place.rule("allow", "bough/*")
     parent = await place.session("bypassPermissions")
     created = await place.client.post(f"/api/sessions/{parent}/btw", {"prompt": "[[hang]]", "title": "Aside"})

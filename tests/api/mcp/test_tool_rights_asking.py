@@ -24,7 +24,7 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerat
 
 
 async def reads(place: ToolServer, agent: Agent) -> None:
-    """Reading asks nobody."""
+    """Calls the tools that only read, and checks that they need no approval."""
     for tool, arguments in (
         ("agor_sessions_get_current", {}),
         ("get_current_session_id", {}),
@@ -44,7 +44,7 @@ async def reads(place: ToolServer, agent: Agent) -> None:
 
 
 def changes(place: ToolServer, agent: Agent, child: str) -> list[tuple[str, dict[str, Any]]]:
-    """One call of every tool that changes something, within the rights of whoever calls."""
+    """Returns one call of every tool that changes something, within the caller's rights."""
     folder = str(place.server.root / "repo")
     new = {"worktreeId": place.repo_id, "agenticTool": "demo", "permissionMode": "plan"}
     return [
@@ -61,8 +61,8 @@ def changes(place: ToolServer, agent: Agent, child: str) -> list[tuple[str, dict
 
 
 @pytest.mark.parametrize("mode", ["plan", "default", "acceptEdits", "auto"])
-async def test_what_changes_something_asks(place: ToolServer, mode: str) -> None:
-    """5d: in every mode but the one that allows all; reading never."""
+async def test_changes_need_approval(place: ToolServer, mode: str) -> None:
+    """5d: Changes need approval in every mode except the one that allows everything; reading never does."""
     session = await place.session(mode)
     child = await place.child(session)
     agent = await place.agent(session)
@@ -74,7 +74,7 @@ async def test_what_changes_something_asks(place: ToolServer, mode: str) -> None
 
 
 async def test_the_mode_that_allows_everything(place: ToolServer) -> None:
-    """5d: an orchestra plays alone exactly where a person has said so."""
+    """5d: In the mode that allows everything, agents work without any approval."""
     session = await place.session("bypassPermissions")
     child = await place.child(session)
     agent = await place.agent(session)
@@ -84,8 +84,8 @@ async def test_the_mode_that_allows_everything(place: ToolServer) -> None:
 
 
 async def test_rules(place: ToolServer) -> None:
-    """5d, P3: a rule that allows lets a call act, one that asks has it asked about in every mode, one that denies is
-    final; it is named by the server and the tool."""
+    """5d, P3: Rules name the server and the tool; an allow rule lets a call run, an ask rule asks in every mode, and a
+    deny rule is final."""
     agent = await place.root("default")
     strong = await place.root("bypassPermissions")
     allow = await place.rule("allow", f"bough/{SPAWN}")
@@ -99,13 +99,13 @@ async def test_rules(place: ToolServer) -> None:
     await place.rule("deny", f"bough/{SPAWN}")
     text = await place.refused(strong, SPAWN, prompt="hello", title="two")
     assert "denies this" in text and "call_denied" in text
-    # A rule for a tool of the same name elsewhere is none for ours.
+    # A rule for another server's tool of the same name does not apply to ours.
     await place.rule("allow", "other/agor_worktrees_create")
     await place.asked(agent, "agor_worktrees_create", repoId=place.repo_id, branch="c")
 
 
 async def test_rules_about_reading(place: ToolServer) -> None:
-    """5d: a rule may open other trees to a tool, or deny a tool that only reads."""
+    """5d: A rule can open other trees to a tool, or deny a tool that only reads."""
     foreign = await place.session("default", title="Other")
     agent = await place.root("bypassPermissions")
     await place.refused(agent, "agor_sessions_get", sessionId=foreign)
@@ -116,8 +116,8 @@ async def test_rules_about_reading(place: ToolServer) -> None:
     assert "call_denied" in await place.refused(agent, "agor_sessions_list")
 
 
-async def test_mode_plan_asks_whatever_is_allowed(place: ToolServer) -> None:
-    """P1: what changes something waits for a person there, in spite of rules and choices."""
+async def test_mode_plan_asks_in_spite_of_rules(place: ToolServer) -> None:
+    """P1: In plan, changes wait for a person in spite of rules and choices."""
     await place.rule("allow", "bough/*")
     agent = await place.root("plan")
     approval = await place.asked(agent, SPAWN, prompt="one")
@@ -127,8 +127,9 @@ async def test_mode_plan_asks_whatever_is_allowed(place: ToolServer) -> None:
     assert len(await place.pending()) == 2
 
 
-async def test_how_far_always_reaches(place: ToolServer) -> None:
-    """P3: in this session, in this folder, everywhere: remembered by us, for this tool of this agent."""
+async def test_scopes_of_always(place: ToolServer) -> None:
+    """P3: An *always* answer holds in the session, in the folder or everywhere, for this tool of this agent, and Bough
+    remembers it."""
     first, second = await place.root("default"), await place.root("default")
     other = await place.client.repo(make_repo(place.server.root / "other"))
     far_session = await place.client.session(other["id"], permissionMode="default", title="Far")
@@ -139,12 +140,12 @@ async def test_how_far_always_reaches(place: ToolServer) -> None:
         for agent in (first, second, far):
             answer = await agent.does(SPAWN, prompt="hello", title=f"{scope} {agent.id}", enableCallback=False)
             assert ("sessionId" in answer) == (agent in free), (scope, answer)
-    # Another tool was not meant.
+    # Another tool is not covered.
     await place.asked(first, "agor_sessions_update", sessionId=first.id, title="New")
 
 
-async def test_calls_as_people_see_them(place: ToolServer) -> None:
-    """5c: what agents have called is listed for their session, newest first, page by page."""
+async def test_calls_are_listed(place: ToolServer) -> None:
+    """5c: Lists the calls of a session's agent, newest first, page by page."""
     agent = await place.root("bypassPermissions")
     for number in range(3):
         await agent.does("agor_sessions_update", sessionId=agent.id, title=f"Title {number}")

@@ -25,14 +25,14 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerat
 
 
 async def unknown(agent: Agent, token: str | None = None) -> None:
-    """A token that opens nothing: the answer says no more than that."""
+    """Checks that a token is refused with an answer that reveals nothing else."""
     answer = await agent.post("get_current_session_id", {}, token)
     assert answer.status_code == 401
     assert answer.content == b"" and "www-authenticate" not in answer.headers
 
 
-async def test_the_token_says_who_calls(place: ToolServer) -> None:
-    """5d: no argument does: the parent of what is spawned is whoever has the token."""
+async def test_the_token_identifies_the_caller(place: ToolServer) -> None:
+    """5d: Only the token identifies the caller, so the parent of a spawned session is the token's session."""
     first, second = await place.root("bypassPermissions"), await place.root("bypassPermissions")
     for agent, other in ((first, second), (second, first)):
         assert await agent.does("get_current_session_id") == {"sessionId": agent.id}
@@ -45,8 +45,8 @@ async def test_the_token_says_who_calls(place: ToolServer) -> None:
         await place.refused(agent, "get_current_session_id", sessionId=other.id)
 
 
-async def test_tokens_that_open_nothing(place: ToolServer) -> None:
-    """5d: made up, cut, for another session, in another case, too long, not even text: a bare 401 each time."""
+async def test_invalid_tokens(place: ToolServer) -> None:
+    """5d: Tokens that are made up, cut, another session's, in another case, too long or not text get a bare 401."""
     agent, other = await place.root(), await place.root()
     secret = agent.token.partition(".")[2]
     long = "x" * 5000
@@ -82,7 +82,7 @@ def _bytes() -> dict[bytes, bytes]:
 
 
 async def test_a_session_token_opens_no_other_door(place: ToolServer) -> None:
-    """5d: with it nobody answers approvals, makes rules, or reads as a person does."""
+    """5d: A session's token cannot answer approvals, create rules, or read as a person does."""
     agent = await place.root()
     approval = await place.asked(agent, "agor_sessions_spawn", prompt="x")
     headers = {"authorization": f"Bearer {agent.token}"}
@@ -102,12 +102,12 @@ async def test_a_session_token_opens_no_other_door(place: ToolServer) -> None:
     assert still["id"] == approval["id"]
 
 
-async def test_tokens_end_with_the_agent_that_was_given_them(place: ToolServer) -> None:
-    """5d: rotated at each start of the agent, and worth nothing once the session has ended."""
+async def test_tokens_end_with_their_agent(place: ToolServer) -> None:
+    """5d: Each start of the agent gets a new token, and tokens are void once the session has ended."""
     agent = await place.root("default")
     await place.client.post(f"/api/sessions/{agent.id}/stop")
     assert await agent.does("get_current_session_id") == {"sessionId": agent.id}
-    # Another environment needs another agent.
+    # A changed environment needs a new agent.
     await place.client.call("PATCH", f"/api/sessions/{agent.id}", json={"env": {"A": "b"}})
     await place.client.ask(agent.id, "hello")
     await unknown(agent)
@@ -118,8 +118,8 @@ async def test_tokens_end_with_the_agent_that_was_given_them(place: ToolServer) 
         await unknown(again)
 
 
-async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
-    """5d: what was kept of it is worth nothing until the agent is woken, and then it has another."""
+async def test_a_suspended_agent_has_no_token(tmp_path: Path) -> None:
+    """5d: The token of a suspended agent is void, and the agent gets another one when it is woken."""
     async with tool_server(tmp_path, sleep_after=0.2) as place:
         session = await place.session()
         await place.client.ask(session, "hello")
@@ -132,8 +132,8 @@ async def test_an_agent_that_sleeps_has_no_token(tmp_path: Path) -> None:
             await unknown(agent)
 
 
-async def test_no_token_is_kept(place: ToolServer) -> None:
-    """5d: of a token only the hash is in the database, and it is neither in the log nor in an answer."""
+async def test_no_token_is_stored(place: ToolServer) -> None:
+    """5d: The database has only the hash of a token, and neither logs nor responses contain it."""
     session = await place.session()
     await place.client.ask(session, "[[mcp get_current_session_id {}]]")
     data = place.server.data
@@ -151,7 +151,7 @@ async def test_no_token_is_kept(place: ToolServer) -> None:
 
 
 async def test_forged_arguments(place: ToolServer) -> None:
-    """5d: ids that are none, are somebody's secret, or are very long are refused in words, and nothing happens."""
+    """5d: Ids that are malformed, somebody's secret, or very long are refused with a message and have no effect."""
     agent = await place.root("bypassPermissions")
     approval = await place.client.get("/api/approvals")
     assert approval["total"] == 0
@@ -180,7 +180,8 @@ async def test_forged_arguments(place: ToolServer) -> None:
 
 
 async def test_a_person_may_use_the_tools_for_any_session(place: ToolServer) -> None:
-    """5d: with the server's own token; nobody is asked, and what needs a caller says so."""
+    """5d: The server's own token may use the tools for any session without approval; tools that need a calling session
+    say so."""
     session = await place.session("default")
     async with httpx.AsyncClient(base_url=place.client.url, timeout=60) as http:
         person = Agent(http, "", place.client.token)

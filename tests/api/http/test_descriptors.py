@@ -20,8 +20,8 @@ from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
 
-async def test_too_low_a_limit_is_said_at_the_start(tmp_path: Path) -> None:
-    """O5: with `ulimit -n 64` the server does not start, and says how many descriptors it needs and what to do."""
+async def test_too_low_a_limit_is_reported_at_start(tmp_path: Path) -> None:
+    """O5: With `ulimit -n 64` the server does not start, and says how many descriptors it needs and what to do."""
     command = 'ulimit -n 64; exec "$@"'
     server = await asyncio.create_subprocess_exec(
         *("/bin/sh", "-c", command, "sh", sys.executable, "-m", "bough", "serve", "--port", "0"),
@@ -40,7 +40,7 @@ async def test_too_low_a_limit_is_said_at_the_start(tmp_path: Path) -> None:
 
 
 def test_a_low_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O5: only the hard limit counts, because a process may raise the soft one itself."""
+    """O5: Only the hard limit counts, because a process can raise its own soft limit."""
     limits: list[tuple[int, int]] = [(64, 4096)]
 
     def get(_kind: int) -> tuple[int, int]:
@@ -57,8 +57,8 @@ def test_a_low_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_connections_beyond_the_limit(tmp_path: Path) -> None:
-    """Q4, A4: connections that would take the last descriptors are refused with the usual error; a prompt on an open
-    connection still runs, and all is well when the others are closed."""
+    """Q4, A4: Connections that would take the last descriptors get the usual error; a prompt on an open connection
+    still runs, and new connections work again once the others are closed."""
     async with started(ServerProcess(tmp_path / "data", tmp_path / "work")) as server, server.client() as client:
         assert server.process is not None
         pid = server.process.pid
@@ -91,7 +91,7 @@ async def test_connections_beyond_the_limit(tmp_path: Path) -> None:
 
 
 async def _completed(client: Client, task_id: str) -> None:
-    """Waits for the end of a task without another connection, as an event stream would need."""
+    """Waits for the end of a task without opening another connection, which an event stream would need."""
 
     async def look() -> bool:
         return (await client.get(f"/api/tasks/{task_id}"))["status"] == "completed"
@@ -100,7 +100,7 @@ async def _completed(client: Client, task_id: str) -> None:
 
 
 async def test_turns_wait_for_descriptors(tmp_path: Path) -> None:
-    """Q4: a prompt that is sent while no descriptors are left stays queued, and runs when there are some."""
+    """Q4: A prompt sent while no descriptors are left stays queued, and runs when some are free."""
     async with started(ServerProcess(tmp_path / "data", tmp_path / "work")) as server, server.client() as client:
         assert server.process is not None
         pid = server.process.pid

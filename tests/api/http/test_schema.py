@@ -25,11 +25,11 @@ from tests.support.images import picture
 from tests.support.repos import make_repo
 from tests.support.server import Running, ServerProcess
 
-# For browsers: the page with its files, and the document itself.
+# Paths for browsers: the page with its files, and the document itself.
 DOCUMENT = {"/docs", "/openapi.json", "/openapi", "/openapi/openapi.json", "/openapi/{path}"}
 NO_OPERATIONS = {"/", "/assets/{name}", *BuiltPage(BUILT).unhashed_paths(), *DOCUMENT}
-# What a server must keep whatever is sent. That valid data is always taken is not among it: whether a name is free or
-# a path is there, no schema can say.
+# What must hold for any request. The check that valid data is always accepted is left out, because no schema can say
+# whether a name is free or a path exists.
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -41,7 +41,7 @@ CHECKS = (
     "unsupported_method",
     "ignored_auth",
 )
-# Requests for each operation beside those that cover its schema; with them it takes about 20 seconds.
+# Requests per operation in addition to those that cover its schema; with these the test takes about 20 seconds.
 EXAMPLES = 8
 
 
@@ -52,7 +52,7 @@ def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 async def test_every_route_is_in_the_document(server: Running) -> None:
-    """A4: what the application answers to is what the document says, no more and no less."""
+    """A4: The application's routes are exactly those in the document."""
     document = await server.client.get("/openapi.json")
     app = application(server.services, Gate(server.token, server.services.settings))
     routes = [route for route in app.routes if isinstance(route, HTTPRoute)]
@@ -65,12 +65,13 @@ async def test_every_route_is_in_the_document(server: Running) -> None:
 
 
 def bare(path: str) -> str:
-    """A path whose parameters have no names."""
+    """Returns a path without the names of its parameters."""
     return re.sub(r"{\w+}", "{}", path)
 
 
-async def test_every_operation_says_what_it_does_and_how_it_fails(server: Running) -> None:
-    """A4: each has a sentence and an id of its own, and each failure the one shape; only health needs no token."""
+async def test_every_operation_is_described_with_its_failures(server: Running) -> None:
+    """A4: Each operation has a description and a unique id, each failure has the common shape, and only health needs no
+    token."""
     document = await server.client.get("/openapi.json")
     ids: list[str] = []
     for path, method, operation in operations(document):
@@ -102,22 +103,22 @@ async def test_every_operation_says_what_it_does_and_how_it_fails(server: Runnin
 
 
 def _body(operation: Json) -> str:
-    """The name of the schema that a body has, if there is one."""
+    """Returns the name of a body's schema, if it has one."""
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     names = re.findall(r"#/components/schemas/(\w+)", json.dumps(schema))
     assert len(names) == 1
     return names[0]
 
 
-async def test_no_part_of_an_answer_is_left_open(server: Running) -> None:
-    """A4: every field has a type; only the details of an error are free."""
+async def test_no_part_of_a_response_is_untyped(server: Running) -> None:
+    """A4: Every field has a type, except the details of an error."""
     document = await server.client.get("/openapi.json")
     untyped = list(empty(document, ""))
     assert untyped == ["/components/schemas/ErrorBody/properties/details/additionalProperties"]
 
 
 def empty(part: Any, path: str) -> Iterator[str]:
-    """Where a schema says nothing."""
+    """Yields the places where a schema says nothing."""
     if isinstance(part, dict):
         entries = cast("Json", part)
         if not entries and not path.endswith("/responses/200/headers") and not re.search(r"/\d{3}/headers$", path):
@@ -129,8 +130,8 @@ def empty(part: Any, path: str) -> Iterator[str]:
             yield from empty(inner, f"{path}/{number}")
 
 
-async def test_full_answers_are_as_the_document_says(server: Running) -> None:
-    """A4: a session with all that it can have, its tasks, messages, approvals and export fit their schemas."""
+async def test_full_responses_match_the_document(server: Running) -> None:
+    """A4: A session with everything it can have, and its tasks, messages, approvals and export, match their schemas."""
     client = server.client
     document = await client.get("/openapi.json")
     ids = await furnish(client, server.repo())
@@ -164,7 +165,7 @@ async def test_full_answers_are_as_the_document_says(server: Running) -> None:
 
 
 async def furnish(client: Client, repo: Path) -> dict[str, str]:
-    """One of everything, as full as it gets; each by the name of its path parameter."""
+    """Creates one of everything, as complete as possible, and returns the ids by path parameter."""
     repo_row = await client.repo(repo)
     board = await client.post("/api/boards", {"name": "A board"})
     tree = await client.post("/api/worktrees", {"repoId": repo_row["id"], "branch": "feature", "boardId": board["id"]})
@@ -209,7 +210,8 @@ async def furnish(client: Client, repo: Path) -> dict[str, str]:
 
 
 def configuration(server: ServerProcess, ids: dict[str, str]) -> str:
-    """Half of all requests are about something that is there; events have no end and are left out."""
+    """Returns a configuration in which half of all requests are about something that exists; events are left out
+    because they never end."""
     lists = "\n".join(f'{name} = {{ values = ["{value}"] }}' for name, value in ids.items())
     bound = "\n".join(f'"path.{name}" = {{ dictionary = "{name}", probability = 0.5 }}' for name in ids)
     return f"""
@@ -229,8 +231,8 @@ command = {{ values = ["/bin/false"] }}
 
 
 @pytest.mark.timeout(300)
-async def test_whatever_is_sent_the_answer_is_as_documented(tmp_path: Path) -> None:
-    """A4: requests made up from the document, right ones and wrong ones, are answered as it says and never with 5xx."""
+async def test_every_request_is_answered_as_documented(tmp_path: Path) -> None:
+    """A4: Valid and invalid requests generated from the document get documented responses, and never a 5xx."""
     flags = ("--max-sessions", "10000", "--max-agents", "1", "--default-agent", "demo")
     async with started(ServerProcess(tmp_path / "data", tmp_path / "work", flags)) as server:
         async with server.client() as client:

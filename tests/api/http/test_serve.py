@@ -30,8 +30,9 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_what_a_server_leaves_in_its_folder(process: ServerProcess) -> None:
-    """L1: `server.json` is for its owner alone and says url, pid and token; so are the token and the database."""
+async def test_files_of_a_running_server(process: ServerProcess) -> None:
+    """L1: `server.json` holds URL, pid and token; it, the token file and the database are readable by their owner
+    alone."""
     about = process.data / "server.json"
     assert mode(about) == 0o600
     assert process.process is not None
@@ -42,8 +43,8 @@ async def test_what_a_server_leaves_in_its_folder(process: ServerProcess) -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number: signal.Signals) -> None:
-    """L1: SIGTERM and Ctrl-C exit with 0 and leave neither a process nor a `server.json`, open streams or not."""
+async def test_a_signal_stops_idle_agents(process: ServerProcess, number: signal.Signals) -> None:
+    """L1: SIGTERM and Ctrl-C exit with 0 and leave neither a process nor a `server.json`, even with open streams."""
     async with process.client() as client:
         repo = await client.repo(make_repo(process.root / "repo"))
         session = await client.session(repo["id"])
@@ -58,7 +59,7 @@ async def test_a_signal_puts_idle_agents_to_rest(process: ServerProcess, number:
 
 
 async def at_work(client: Client, process: ServerProcess) -> tuple[Json, Json]:
-    """A session in the middle of a turn, and an idle one."""
+    """Creates a session in the middle of a turn, and an idle one."""
     repo = await client.repo(make_repo(process.root / "repo"))
     idle = await client.session(repo["id"])
     await client.ask(idle["id"], "hello")
@@ -71,7 +72,8 @@ async def at_work(client: Client, process: ServerProcess) -> tuple[Json, Json]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, number: signal.Signals) -> None:
-    """L1, O2: the keeper of a running turn lives on, and its turn goes on with the next server; idle agents rest."""
+    """L1, O2: The keeper of a running turn survives, and the turn continues with the next server; idle agents are
+    ended."""
     async with process.client() as client:
         _, busy = await at_work(client, process)
         before = live_processes(process.data)
@@ -100,8 +102,8 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
     assert live_processes(process.data) == []
 
 
-async def test_agents_at_work_can_be_ended_with_the_server(tmp_path: Path) -> None:
-    """L1, L2: with `stop_agents` nothing outlives the server; the turn that was cut off goes on as another attempt."""
+async def test_running_agents_can_be_ended_with_the_server(tmp_path: Path) -> None:
+    """L1, L2: With `stop_agents` nothing outlives the server; the interrupted turn continues as another attempt."""
     env = {"BOUGH_STOP_AGENTS": "true"}
     async with started(ServerProcess(tmp_path / "data", tmp_path / "work", env=env)) as process:
         async with process.client() as client:
@@ -115,8 +117,8 @@ async def test_agents_at_work_can_be_ended_with_the_server(tmp_path: Path) -> No
             await client.call("DELETE", f"/api/sessions/{busy['id']}")
 
 
-async def test_token_and_port_last_over_restarts(process: ServerProcess) -> None:
-    """L1: a picked port is remembered and used again, and the token stays, also after a kill."""
+async def test_token_and_port_survive_restarts(process: ServerProcess) -> None:
+    """L1: A port chosen by the system is used again, and the token stays the same, even after a kill."""
     before = (process.url, process.token)
     for number in (signal.SIGTERM, signal.SIGKILL):
         await process.stop(number)
@@ -127,7 +129,7 @@ async def test_token_and_port_last_over_restarts(process: ServerProcess) -> None
 
 
 async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) -> None:
-    """L1: it says so, ends at once with another code than 0, and the first one is not disturbed."""
+    """L1: A second server says so and exits at once with a nonzero code; the first one is not disturbed."""
     second = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bough", "serve", "--port", "0", "--data", str(process.data)),
         stdout=asyncio.subprocess.PIPE,
@@ -144,7 +146,7 @@ async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) 
 
 
 async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
-    """A4: whoever shows the id of an error, the log has a line under it that says what was refused where."""
+    """A4: The log has a line with the id of each error that says what was refused and where."""
     expected: list[tuple[str, str, str]] = [
         ("GET", "/api/sessions?status=x", "bad_status"),
         ("GET", f"/api/tasks/{NOBODY}", "task_not_found"),
@@ -167,8 +169,8 @@ async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
     assert logged == ids
 
 
-async def test_a_request_that_is_cut_off_by_a_stop(process: ServerProcess) -> None:
-    """A4: a request that is not done when the server stops is answered in the usual form, with 503."""
+async def test_a_request_that_a_stop_cuts_off(process: ServerProcess) -> None:
+    """A4: A request that is still open when the server stops gets the usual error form, with 503."""
     host, port = process.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     head = f"POST /api/repos HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {process.token}\r\n"

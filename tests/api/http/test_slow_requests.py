@@ -18,7 +18,8 @@ SOON = 0.05
 
 
 async def answered(server: Running, *parts: bytes) -> tuple[int, str]:
-    """Status and code of what is answered to bytes after which nothing more comes; then the server hangs up."""
+    """Sends these bytes and nothing more; returns the status and error code that the server answers before it hangs
+    up."""
     port = urlsplit(server.url).port
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
@@ -28,7 +29,7 @@ async def answered(server: Running, *parts: bytes) -> tuple[int, str]:
                     writer.write(part)
                     await writer.drain()
             except ConnectionError:
-                pass  # refused before all was sent
+                pass  # refused before everything was sent
             head, _, body = (await reader.read()).partition(b"\r\n\r\n")
     finally:
         writer.close()
@@ -36,13 +37,13 @@ async def answered(server: Running, *parts: bytes) -> tuple[int, str]:
 
 
 def head(server: Running, *lines: str) -> bytes:
-    """The head of a request with the token, without its last line."""
+    """Returns the head of a request with the token, without the empty line at its end."""
     first = ("POST /api/boards HTTP/1.1", "host: 127.0.0.1", f"authorization: Bearer {server.token}")
     return "".join(f"{line}\r\n" for line in (*first, *lines)).encode()
 
 
 async def test_large_heads(server: Running) -> None:
-    """A4: a head beyond 64 KiB is 431, whole or without an end; a large one within is taken."""
+    """A4: A head beyond 64 KiB gets 431, complete or not; a large one within the limit is accepted."""
     within = {"x-large": "x" * 60_000}
     assert (await server.client.http.get("/api/boards", headers=within)).status_code == 200
     for headers in ({"x-large": "x" * 70_000}, {f"x-{number}": "x" * 1000 for number in range(70)}):
@@ -50,26 +51,26 @@ async def test_large_heads(server: Running) -> None:
     address = b"GET /api/boards?" + b"x" * 60_000 + b" HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n"
     assert await answered(server, address + b"x-large: " + b"x" * 6_000 + b"\r\n\r\n") == (431, "headers_too_large")
     endless = head(server, "x-large: ").removesuffix(b"\r\n")
-    # One byte too many, after which none is left unread: hanging up on more would throw the answer away too.
+    # Sends one byte too many and nothing after it: if unread bytes were left, hanging up would discard the answer too.
     rest = b"x" * (limits.LARGEST_HEAD + 1 - len(endless))
     assert await answered(server, endless, rest[:-1], rest[-1:]) == (431, "headers_too_large")
     assert (await server.client.get("/api/health"))["status"] == "ok"
 
 
-async def test_what_is_no_http(server: Running) -> None:
-    """A4: bytes that are no request are refused in the one shape too."""
+async def test_bytes_that_are_not_http(server: Running) -> None:
+    """A4: Bytes that are not a request are refused in the common shape too."""
     assert await answered(server, b"\x16\x03\x01 hello\r\n\r\n") == (400, "bad_request")
 
 
-async def test_heads_that_do_not_come(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """L1: a connection that says nothing, or only half, is not kept for ever."""
+async def test_heads_that_never_arrive(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L1: A connection that sends nothing, or half a request, is closed after a while."""
     monkeypatch.setattr(limits, "HEAD_WITHIN", SOON)
     assert await answered(server) == (408, "request_timeout")
     assert await answered(server, head(server)) == (408, "request_timeout")
 
 
-async def test_bodies_that_do_not_come(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4: a body that stops in the middle is 408; one that comes in pieces is taken, and nothing was done by halves."""
+async def test_bodies_that_never_arrive(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A4: A body that stops in the middle gets 408 and has no effect; one that arrives in pieces is accepted."""
     monkeypatch.setattr(middleware, "BODY_WITHIN", SOON)
     half = head(server, "content-length: 100") + b'\r\n{"name": "half'
     assert await answered(server, half) == (408, "request_timeout")
@@ -88,14 +89,14 @@ async def test_bodies_that_do_not_come(server: Running, monkeypatch: pytest.Monk
     writer.close()
 
 
-async def test_streams_are_not_hurried(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A3: a stream of events stays open as long as its client listens, since its request came whole."""
+async def test_streams_have_no_time_limit(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A3: An event stream stays open as long as its client listens, because its request arrived completely."""
     monkeypatch.setattr(middleware, "BODY_WITHIN", SOON)
     monkeypatch.setattr(limits, "HEAD_WITHIN", SOON)
     async with server.client.http.stream("GET", "/api/events") as stream:
         lines = stream.aiter_lines()
         await asyncio.wait_for(anext(lines), PATIENCE)
-        # Whoever began after it and is slow has been given up by now.
+        # A slow request that started after it has timed out by now.
         assert await answered(server, head(server, "content-length: 100") + b"\r\n{") == (408, "request_timeout")
         await server.client.post("/api/boards", {"name": "later"})
         async with asyncio.timeout(PATIENCE):
@@ -104,7 +105,7 @@ async def test_streams_are_not_hurried(server: Running, monkeypatch: pytest.Monk
 
 
 async def test_head_and_options(server: Running) -> None:
-    """A4: HEAD gives what GET would, without its body, streams too; OPTIONS and 405 name all methods there are."""
+    """A4: HEAD returns the same as GET without a body, also for streams; OPTIONS and 405 name all allowed methods."""
     http = server.client.http
     for path in ("/api/boards", "/api/health", "/metrics", "/openapi.json", "/"):
         got, headed = await http.get(path), await http.head(path)
@@ -125,8 +126,8 @@ async def test_head_and_options(server: Running) -> None:
         assert (await http.put(path)).headers["allow"] == methods
 
 
-async def test_what_every_answer_carries(server: Running) -> None:
-    """L1: no answer is kept by a cache or taken for something that it is not, refusals included."""
+async def test_headers_of_every_response(server: Running) -> None:
+    """L1: No response, including refusals, can be cached or taken for another content type."""
     http = server.client.http
     for answer in (await http.get("/api/boards"), await http.get("/nowhere"), await http.get("/metrics")):
         assert answer.headers["x-content-type-options"] == "nosniff"

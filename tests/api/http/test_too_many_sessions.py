@@ -12,7 +12,7 @@ from tests.support.server import Running, serving
 
 
 async def test_admission(server: Running) -> None:
-    """T5, seed 004: the sixth active session is 429 with `Retry-After: 60` and a body that explains; none is made."""
+    """T5, seed 004: The sixth active session gets 429 with `Retry-After: 60` and an explanation, and is not created."""
     client = server.client
     repo = await client.repo(server.repo())
     sessions = [await client.session(repo["id"]) for _ in range(5)]
@@ -34,8 +34,8 @@ async def test_admission(server: Running) -> None:
         refused(await client.http.post("/api/sessions", json=new_session), 429, "too_many_sessions")
 
 
-async def test_resuming_needs_room(tmp_path: Path) -> None:
-    """T5, T2: an ended session takes a place again when it is resumed, and is refused while there is none."""
+async def test_resuming_counts_against_the_limit(tmp_path: Path) -> None:
+    """T5, T2: An ended session counts again when it is resumed, and is refused while the limit is reached."""
     async with serving(tmp_path, max_sessions=1) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -52,8 +52,8 @@ async def test_resuming_needs_room(tmp_path: Path) -> None:
         assert (await client.post(f"/api/sessions/{first['id']}/resume"))["status"] == "active"
 
 
-async def test_admission_holds_under_a_rush(server: Running) -> None:
-    """T5: of 20 that come at once exactly five are let in, the others are told the same as if they had come alone."""
+async def test_the_limit_holds_under_a_rush(server: Running) -> None:
+    """T5: Of 20 simultaneous requests exactly five are accepted; the others get the same refusal as a single one."""
     repo = await server.client.repo(server.repo())
     new_session = {"repoId": repo["id"], "agent": "demo"}
     answers = await asyncio.gather(*(server.client.http.post("/api/sessions", json=new_session) for _ in range(20)))
@@ -62,7 +62,7 @@ async def test_admission_holds_under_a_rush(server: Running) -> None:
 
 
 async def test_many_callers_at_once(tmp_path: Path) -> None:
-    """T5: 20 sessions made at once, then 20 prompts at once: none is refused by a lock, all are answered."""
+    """T5: 20 sessions created at once and then 20 prompts at once all succeed, without a lock error."""
     async with serving(tmp_path, max_sessions=20) as server:
         client = server.client
         repo = await client.repo(server.repo())
@@ -77,7 +77,7 @@ async def test_many_callers_at_once(tmp_path: Path) -> None:
 
 
 async def test_readers_and_writers_do_not_wait_for_each_other(server: Running) -> None:
-    """T5: lists, single reads and changes all at once are all answered."""
+    """T5: Simultaneous lists, single reads and changes all succeed."""
     client = server.client
     board = (await client.get("/api/boards"))["boards"][0]
     path = f"/api/boards/{board['id']}"

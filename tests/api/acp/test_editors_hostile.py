@@ -23,7 +23,7 @@ from tests.support.acp_driver import PATIENCE, Json, Refused
 from tests.support.eventually import eventually
 from tests.support.server import Running
 
-# Lines that are not messages, with the code of the error.
+# Lines that are not messages, with the error code of each.
 NONSENSE: list[tuple[bytes, int]] = [
     (b"{", -32700),
     (b'{"jsonrpc":"2.0","id":1,"method":"initialize","par', -32700),
@@ -42,7 +42,7 @@ NONSENSE: list[tuple[bytes, int]] = [
     (b"[" * 100_000, -32600),
     (b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 100_000, -32700),
 ]
-# Requests that are messages but make no sense, and notifications without a meaning.
+# Valid messages that make no sense, and notifications without a meaning.
 REQUESTS: list[tuple[str, object, int]] = [
     ("nope", {}, -32601),
     ("_custom/thing", {}, -32601),
@@ -70,7 +70,7 @@ NOTICES: list[tuple[str, object]] = [
 ]
 
 
-async def test_lines_that_are_no_messages(editor: Editor) -> None:
+async def test_lines_that_are_not_messages(editor: Editor) -> None:
     """C2: Each gets an error that says what is wrong, and the connection stays open."""
     for line, code in NONSENSE:
         editor.raw(line)
@@ -118,7 +118,8 @@ async def test_floods(server: Running, editor: Editor, monkeypatch: pytest.Monke
 
 
 async def test_an_answered_request_no_longer_counts(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2: whoever has read an answer may send the next request, even if Bough is not done with the last one."""
+    """C2: An editor that has read an answer may send the next request, even if Bough has not finished with the last
+    one."""
     watched = asyncio.Event()
     watch = OpenSessions.watch
 
@@ -186,7 +187,7 @@ async def test_vanishing_anywhere(server: Running, editor: Editor) -> None:
 
 
 async def test_an_editor_that_does_not_read(server: Running, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2: It slows nobody down, and is told to load again when it comes back."""
+    """C2: It slows nobody down, and must load the session again when it comes back."""
     monkeypatch.setattr(subscription, "MOST_BYTES_BEHIND", 2_500_000)
     session = await editor.open()
     small = sockets.socket()

@@ -177,7 +177,7 @@ async def test_cancel_withdraws_permission_requests(server: Running, editor: Edi
 
 
 async def test_load_during_ones_own_turn(editor: Editor) -> None:
-    """C2: A session that is loaded again while its editor waits for a turn still reports the end of it, once."""
+    """C2: A session that is loaded again while its editor waits for a turn still reports the turn's end, once."""
     session = await editor.open()
     turns = [editor.send_prompt(session, f"[[slow 30 0.3]] [[say no. {number}]]") for number in range(2)]
     loads = since = 0
@@ -205,7 +205,7 @@ async def test_requests_of_children(server: Running, editor: Editor) -> None:
         item["sessionId"]: item["_meta"]["bough"] for item in (await editor.request("session/list", {}))["sessions"]
     }
     assert listed[child]["parentSessionId"] == session
-    # There it is a tool call of its own, which ends with the answer.
+    # There it is a separate tool call, which ends with the answer.
     assert editor.tools(session)[-1]["toolCallId"] == question["params"]["toolCall"]["toolCallId"]
     async with editing(server) as second:
         second.decide = lambda _: None

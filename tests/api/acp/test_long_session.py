@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 MANY = 10_000
 MOST_SECONDS = 40.0
-"""It takes a few; a machine that runs other suites beside it may need several times that."""
+"""It usually takes a few seconds; a machine that runs other suites at the same time may need several times that."""
 
 
 def _message(number: int) -> tuple[str, Json, Json]:

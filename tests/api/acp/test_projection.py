@@ -13,10 +13,10 @@ from tests.support.acp_schema import AcpSchema
 from tests.support.acp_summary import summarize_updates
 
 Json = dict[str, Any]
-# Whose message it is, and its contents as they follow each other.
+# A message's role, and its successive contents.
 Said = tuple[str, list[Json]]
 Strategy = strategies.SearchStrategy[Any]
-# Contents are of any type, which is the point.
+# Untyped, because contents may have any type.
 st: Any = strategies
 
 words = st.text(max_size=12)
@@ -31,19 +31,19 @@ anything = st.recursive(leaves, nested, max_leaves=4)
 
 
 def made(**fields: Any) -> Strategy:
-    """An object with these fields: values as they are, and strategies."""
+    """Builds objects with these fields, each a value or a strategy."""
     return st.fixed_dictionaries(
         {name: one if isinstance(one, strategies.SearchStrategy) else st.just(one) for name, one in fields.items()}
     )
 
 
 def some(**fields: Strategy) -> Strategy:
-    """An object with some of these fields."""
+    """Builds objects with some of these fields."""
     return st.fixed_dictionaries({}, optional=fields)
 
 
 def several(*found: Strategy) -> Strategy:
-    """A few of these, or something else altogether."""
+    """Builds a list of a few of these, or something else altogether."""
     return st.lists(st.one_of(*found, anything), max_size=3) | anything
 
 
@@ -108,7 +108,8 @@ def shown(number: int, role: str, content: Json, moment: int) -> ShownMessage:
 
 
 def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
-    """What a client is told that watches, or joins somewhere in the middle and is told rows before old events."""
+    """Returns the updates of a client that watches a session, or joins in the middle and gets a row before its older
+    events."""
     projection = Projection(lambda _task: False)
     updates: list[Json] = []
     moment = 0
@@ -116,7 +117,7 @@ def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
         joins: int = draw(st.integers(-1, len(contents) - 1))
         length = 0
         if joins >= 0:
-            # Its row, as it is by then; the events of before come after it.
+            # The current row comes first; its older events follow.
             updates += projection.show(shown(number, role, contents[joins], moment + joins))
         for at, content in enumerate(contents):
             text: Any = content.get("text") if content["type"] in ("text", "thought") and role == "agent" else None
@@ -127,7 +128,7 @@ def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
                 continue
             length = len(text) if isinstance(text, str) else 0
             new = projection.show(shown(number, role, content, moment + at))
-            # What is older than its row was told with the row.
+            # Events that are older than the row add nothing to it.
             assert new == [] or at > joins
             updates += new
             if draw(st.booleans()):
@@ -139,8 +140,8 @@ def live(transcript: list[Said], draw: Callable[[Any], Any]) -> list[Json]:
 
 @settings(max_examples=80)
 @given(transcript=transcripts, data=st.data())
-def test_replay_is_what_was_told(transcript: list[Said], data: strategies.DataObject) -> None:
-    """C2: loaded, a session looks as it looked to whoever watched it; and every update is one of the protocol."""
+def test_a_replay_equals_the_live_stream(transcript: list[Said], data: strategies.DataObject) -> None:
+    """C2: A loaded session looks the same as to a client that watched it, and every update is valid in the protocol."""
     projection = Projection(lambda _task: False)
     replayed: list[Json] = []
     for number, (role, contents) in enumerate(transcript):
@@ -157,12 +158,13 @@ def test_replay_is_what_was_told(transcript: list[Said], data: strategies.DataOb
 
 
 def last_plan(found: list[Json]) -> list[Json]:
-    """Where a plan stands depends on when it began; only what it says at last is kept."""
+    """Moves plans to the end, because a plan's position depends on when it started, and only its last content is
+    kept."""
     return sorted(found, key=lambda one: one["kind"] == "plan")
 
 
 def test_a_gap_is_noticed() -> None:
-    """C2: growth that does not follow on what was shown is read from the row instead."""
+    """C2: A delta that does not continue the shown text is ignored, and the row is read instead."""
     projection = Projection(lambda _task: False)
     assert projection.grow("m0", 0, "x") is None
     projection.show(shown(0, "agent", {"type": "text", "text": "ab"}, 1))

@@ -16,7 +16,7 @@ PATIENCE = 20.0
 
 
 class Person:
-    """Records what it receives, and answers requests as it was last told to."""
+    """Records what it receives, and answers requests as last configured."""
 
     def __init__(self) -> None:
         self.updates: list[tuple[str, Any]] = []
@@ -47,8 +47,8 @@ class Person:
 
 
 async def test_life_of_a_session(server: Running) -> None:
-    """C2: The SDK's client creates, prompts, is asked, cancels, sets modes and options, lists, loads, resumes, forks
-    and closes."""
+    """C2: The SDK's client creates, prompts, answers permission requests, cancels, sets modes and options, lists,
+    loads, resumes, forks and closes."""
     repo = str(server.repo())
     person: Any = Person()
     command = (sys.executable, "-m", "bough", "acp", "--data", str(server.data))

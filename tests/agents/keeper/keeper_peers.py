@@ -22,7 +22,7 @@ from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
 from bough.agents.link import Exit, Link, LinkClosed
 
 PATIENCE = 40
-"""Seconds for anything that is waited for; all of it takes far less, on the slowest machine too."""
+"""Seconds to wait for anything; all of it takes far less, even on the slowest machine."""
 FAMILY = """
 import os, signal, subprocess, sys
 if "term" in sys.argv:
@@ -50,14 +50,12 @@ while "term" in sys.argv:
     signal.pause()
 os._exit(0)
 """
-"""An agent with two commands that ignore SIGTERM, the second of which is an orphan; it says their numbers.
-
-With `clean` they have lost the mark in their environment, with `term` it leaves neither at EOF nor at SIGTERM.
-"""
+"""An agent with two commands that ignore SIGTERM, the second of which is an orphan; it prints their process ids. With
+`clean` they lack the mark in their environment; with `term` the agent ignores both EOF and SIGTERM."""
 
 
 class Keepers:
-    """A folder of keepers, all of which are gone when the test is."""
+    """A folder of keepers, all of which end with the test."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -70,17 +68,17 @@ class Keepers:
         return link
 
     async def attach(self, link: KeeperLink, last: int) -> KeeperLink:
-        """What the next server does."""
+        """Attaches to a keeper as the next server does."""
         again = await attach_keeper(link.folder, last)
         self._links.append(again)
         return again
 
     async def python(self, script: str, *args: str) -> KeeperLink:
-        """An agent that is this script."""
+        """Starts an agent that runs this script."""
         return await self.start(sys.executable, "-c", script, *args)
 
     def altered(self, change: str, *command: str) -> tuple[Path, dict[str, Any]]:
-        """A keeper in which these statements have run first: its folder, and what it said of its start."""
+        """Starts a keeper that first runs these statements; returns its folder and its report about the start."""
         folder = self.root / f"k-{uuid.uuid4().hex}"
         folder.mkdir(mode=0o700, parents=True)
         start = {"id": folder.name, "program": command[0], "command": command, "cwd": "/", "env": dict(os.environ)}
@@ -98,14 +96,14 @@ class Keepers:
         return folder, json.loads(said)
 
     async def attach_altered(self, change: str, *command: str) -> KeeperLink:
-        """A link to such a keeper."""
+        """Starts such a keeper and returns a link to it."""
         folder, _ = self.altered(change, *command)
         link = await attach_keeper(folder, 0)
         self._links.append(link)
         return link
 
     async def agent(self, name: str, *args: str) -> KeeperLink:
-        """One of the agents that misbehave."""
+        """Starts one of the misbehaving agents."""
         return await self.start(sys.executable, "-m", f"tests.support.misbehaving_agents.{name}", *args)
 
     async def close(self) -> None:
@@ -132,7 +130,7 @@ def gone(pid: int) -> bool:
 
 
 async def read(link: Link, count: int) -> list[bytes]:
-    """Reads until there are at least so many lines; they come numbered without a gap."""
+    """Reads until there are at least this many lines, and checks that they are numbered without a gap."""
     lines: list[bytes] = []
     async with asyncio.timeout(PATIENCE):
         while len(lines) < count:
@@ -150,7 +148,7 @@ async def read_to_end(link: Link) -> tuple[list[bytes], Exit]:
 
 
 class RawClient:
-    """A server that speaks to a keeper frame by frame, and may say what no server of ours would."""
+    """A server that talks to a keeper frame by frame, and can send frames that no real server would."""
 
     def __init__(self, folder: Path) -> None:
         self._reader = FrameReader()
@@ -174,7 +172,7 @@ class RawClient:
         self.say(frames.message(frames.HELLO, version=version, last=last, **more))
 
     def hear_note(self) -> tuple[str, str]:
-        """Skips to the next note: its code and its text."""
+        """Skips to the next note and returns its code and its text."""
         note = self.hear_kind(frames.NOTE).text()
         return note["code"], note["text"]
 

@@ -1,4 +1,4 @@
-"""The keeper's ends of an agent's pipes: blocks of lines, long and incomplete lines, the tail of stderr."""
+"""Tests the keeper's ends of an agent's pipes: blocks of lines, long and incomplete lines, the tail of stderr."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from bough.agents.keeper.keeper_folder import read_batches
 
 
 class Bench:
-    """A pipe whose reading end is the output of an agent."""
+    """A pipe whose reading end stands for the output of an agent."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,7 +43,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_blocks_end_with_a_line(bench: Bench) -> None:
-    """O2: what is journalled, and let go of, is whole lines; the rest waits."""
+    """O2: Only whole lines are journaled and released; an incomplete one waits."""
     bench.say(b"one\ntwo\nth")
     assert bench.lines() == [b"one", b"two"]
     bench.say(b"r")
@@ -54,7 +54,7 @@ def test_blocks_end_with_a_line(bench: Bench) -> None:
 
 
 def test_a_long_line_does_not_wait_in_memory(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: a line longer than a block is journalled as it comes."""
+    """O2: A line longer than a block is journaled as it arrives."""
     monkeypatch.setattr(agent_process, "BLOCK", 10)
     for _ in range(5):
         bench.say(b"1234567")
@@ -66,7 +66,7 @@ def test_a_long_line_does_not_wait_in_memory(bench: Bench, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("words", [b"last words", b"x" * 25])
 def test_a_line_cut_off_by_the_end(bench: Bench, monkeypatch: pytest.MonkeyPatch, words: bytes) -> None:
-    """O2: what an agent said last is kept though it did not end its line."""
+    """O2: The last output of an agent is kept even without a newline."""
     monkeypatch.setattr(agent_process, "BLOCK", 20)
     bench.say(b"one\n")
     bench.say(words)
@@ -79,7 +79,7 @@ def test_a_line_cut_off_by_the_end(bench: Bench, monkeypatch: pytest.MonkeyPatch
     "pieces", [[b"x" * 101], [b"ok\n" + b"x" * 60, b"x" * 41], [b"x" * 60, b"x" * 41 + b"\nmore\n"]]
 )
 def test_a_line_beyond_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes]) -> None:
-    """C1: a line that never ends is given up, whole lines before it are not."""
+    """C1: A line that never ends is dropped, but whole lines before it are kept."""
     monkeypatch.setattr(agent_process, "LINE_CAP", 100)
     for piece in pieces:
         assert not bench.output.overflow
@@ -90,7 +90,7 @@ def test_a_line_beyond_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch, pi
 
 
 def test_a_line_up_to_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C1: the longest line that is taken."""
+    """C1: Accepts the longest allowed line."""
     monkeypatch.setattr(agent_process, "LINE_CAP", 100)
     bench.say(b"x" * 60)
     bench.say(b"x" * 40)
@@ -100,7 +100,7 @@ def test_a_line_up_to_the_cap(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_tail_of_stderr() -> None:
-    """O2: only the end is kept, and a server is given what it has not had."""
+    """O2: Keeps only the end of stderr, and sends a server only what it does not have yet."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     errors = AgentErrors(read)
@@ -120,7 +120,7 @@ def test_the_tail_of_stderr() -> None:
 
 
 def test_an_agent_that_does_not_read() -> None:
-    """Q4: lines wait in order, and are gone with their reader."""
+    """Q4: Lines wait in order, and are dropped when their reader is gone."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     stdin = AgentInput(write)

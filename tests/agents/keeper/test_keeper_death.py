@@ -27,7 +27,7 @@ for number in itertools.count(1):
     if number % 100 == 0:
         sys.stdout.flush()
 """
-"""Numbers its lines, which are of all lengths, without end."""
+"""Prints numbered lines of all lengths without end."""
 DIES_AT_THE_LIMIT = """
 import resource, signal
 from bough.agents.keeper import agent_process
@@ -35,7 +35,7 @@ agent_process.IGNORED = tuple(number for number in agent_process.IGNORED if numb
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 """
-"""A keeper that the system kills when it writes beyond the limit of its files, with what fits already written."""
+"""A keeper that the system kills when a write exceeds the file size limit; the part that fits is written."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def launcher(keepers: Keepers) -> KeeperLauncher:
 
 @pytest.mark.parametrize("torn", ["send", "lines"])
 async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: KeeperLauncher, torn: str) -> None:
-    """Q4: half a record at the end of the journal is no record; all before it is there, once."""
+    """Q4: An incomplete record at the end of the journal is ignored; everything before it is there, once."""
     link = await keepers.attach_altered(DIES_AT_THE_LIMIT, "/bin/cat")
     assert await link.send(b"first", "prompt:1:1")
     last = (await link.receive()).last
@@ -70,7 +70,8 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Keepe
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_killed_at_any_moment(keepers: Keepers, launcher: KeeperLauncher, seed: int) -> None:
-    """Q4: what a server has stored and what it finds afterwards is all that was written down, each line once."""
+    """Q4: The lines that a server stored before and the ones it finds afterwards are all that were journaled, each
+    once."""
     chance = random.Random(seed)
     link = await keepers.python(COUNT)
     stored = chance.randrange(1, 3000)
@@ -89,7 +90,7 @@ async def test_killed_at_any_moment(keepers: Keepers, launcher: KeeperLauncher, 
 
 
 async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: KeeperLauncher) -> None:
-    """Q4: commands in sessions of their own, that ignore SIGTERM or left their parent, are gone before all else."""
+    """Q4: Commands in sessions of their own that ignore SIGTERM or left their parent are ended before anything else."""
     link = await keepers.python(FAMILY, "term")
     commands = [int(line) for line in await read(link, 2)]
     os.kill(keeper_pid(link), signal.SIGKILL)
@@ -101,8 +102,8 @@ async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: Keepe
     assert launcher.names() == []
 
 
-async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: KeeperLauncher) -> None:
-    """O2: the turn of an agent whose keeper is dead may have ended: its last lines and its exit are there."""
+async def test_an_agent_that_ended_before_its_keeper(keepers: Keepers, launcher: KeeperLauncher) -> None:
+    """O2: If the agent ended before its keeper died, its last lines and its exit are found."""
     link = await keepers.start("sh", "-c", "echo one; echo two; echo why >&2; exit 3")
     await eventually(lambda: gone(keeper_pid(link)))
     found = await launcher.attach(link.folder.name, 1)
@@ -115,7 +116,8 @@ async def test_an_agent_that_had_ended_before(keepers: Keepers, launcher: Keeper
 async def test_a_keeper_that_does_not_answer(
     keepers: Keepers, launcher: KeeperLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Q4: one that lives but hangs is ended with its agent before its journal is read: nobody writes to it any more."""
+    """Q4: A keeper that hangs is ended with its agent before its journal is read, so that nobody writes to it any
+    more."""
     monkeypatch.setattr(start_keeper, "HELLO_WAIT", 0.2)
     monkeypatch.setattr(orphans, "END_MARGIN", 0.1)
     monkeypatch.setattr(orphans, "GRACE", 0.05)
@@ -133,7 +135,7 @@ async def test_a_keeper_that_does_not_answer(
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version":1}', b"null"])
 async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: KeeperLauncher, content: bytes) -> None:
-    """Q4: after a crash of the machine a keeper's files may be empty: then it is dead, and its journal is read."""
+    """Q4: If a crash of the machine garbled a keeper's files, the keeper counts as dead and its journal is read."""
     link = await keepers.start("cat")
     assert await link.send(b"one", "1")
     assert await read(link, 1) == [b"one"]
@@ -146,8 +148,8 @@ async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: Keepe
     assert gone(link.pid)
 
 
-async def test_a_keeper_that_died_while_it_came_up(keepers: Keepers, launcher: KeeperLauncher) -> None:
-    """Q4: an agent whose keeper died before it could say where it is has its mark, and is found by that."""
+async def test_a_keeper_that_died_during_its_start(keepers: Keepers, launcher: KeeperLauncher) -> None:
+    """Q4: If a keeper died before it wrote its file, its agent is found by its mark."""
     change = """
 import os
 from bough.agents.keeper import files
@@ -163,10 +165,10 @@ files.write_json = lambda *_: os.kill(os.getpid(), 9)
     assert launcher.names() == []
 
 
-async def test_a_folder_from_the_future(
+async def test_a_folder_with_a_future_date(
     keepers: Keepers, launcher: KeeperLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Q4: a folder without a keeper that is dated in the future, because the clock was set back, is not waited for."""
+    """Q4: A folder without a keeper whose date is in the future, because the clock was set back, is not waited for."""
     monkeypatch.setattr("bough.agents.keeper.start_keeper.START_LIMIT", 0.5)
     folder = keepers.root / "later"
     folder.mkdir(mode=0o700, parents=True)
@@ -178,7 +180,7 @@ async def test_a_folder_from_the_future(
 
 
 async def test_dropping_is_polite(keepers: Keepers, launcher: KeeperLauncher, tmp_path: Path) -> None:
-    """T3: an agent that is dropped is asked to leave before it is made to, whatever was confirmed of its lines."""
+    """T3: A dropped agent is asked to exit before it is forced to, whichever of its lines were confirmed."""
     bye = tmp_path / "bye"
     script = "import sys; print('x' * 1_500_000, flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"
     link = await keepers.start(sys.executable, "-c", script, str(bye))

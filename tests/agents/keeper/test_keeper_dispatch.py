@@ -20,7 +20,7 @@ for line in sys.stdin:
 
 
 def lines(client: RawClient, count: int) -> list[bytes]:
-    """So many lines, as they come."""
+    """Returns the next lines, at least this many."""
     data = b""
     while data.count(b"\n") < count:
         data += client.hear_kind(frames.LINES).payload
@@ -28,7 +28,7 @@ def lines(client: RawClient, count: int) -> list[bytes]:
 
 
 async def test_everything_after_a_number_then_live(keepers: Keepers) -> None:
-    """O2: a server receives everything after its last number and then live lines, once and in order."""
+    """O2: A server receives everything after its last number and then live lines, once and in order."""
     link = await keepers.start("cat")
     said = [b"line %d" % number for number in range(1, 6)]
     for number, line in enumerate(said):
@@ -44,7 +44,7 @@ async def test_everything_after_a_number_then_live(keepers: Keepers) -> None:
 
 
 async def test_one_at_a_time(keepers: Keepers) -> None:
-    """O2: a second caller is refused and takes nothing from the first."""
+    """O2: A second caller is refused and takes nothing from the first."""
     link = await keepers.start("cat")
     with RawClient(link.folder) as second:
         second.hello()
@@ -55,7 +55,7 @@ async def test_one_at_a_time(keepers: Keepers) -> None:
 
 
 async def test_the_next_server_takes_over(keepers: Keepers) -> None:
-    """Q4: a connection that a dead server seems to hold does not keep its successor out; used keys stay used."""
+    """Q4: The connection of a dead server does not keep its successor out; used keys stay used."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as dead:
@@ -63,7 +63,7 @@ async def test_the_next_server_takes_over(keepers: Keepers) -> None:
         dead.say(frames.send_frame("prompt:1:1", b"prompt"))
         assert dead.hear_kind(frames.ACK).text() == {"key": "prompt:1:1", "state": "fresh"}
         assert lines(dead, 1) == [b"prompt"]
-        dead.say(frames.HEADER.pack(frames.SEND, 0, 1, 1_000_000, 0, 0) + b"x" * 300_000)  # died in the middle of it
+        dead.say(frames.HEADER.pack(frames.SEND, 0, 1, 1_000_000, 0, 0) + b"x" * 300_000)  # dies in mid-frame
         link = await keepers.attach(link, 0)
         assert dead.hear_note() == ("displaced", "Another server has taken over this keeper.")
         assert dead.hear() is None
@@ -74,7 +74,7 @@ async def test_the_next_server_takes_over(keepers: Keepers) -> None:
 
 
 async def test_a_server_that_is_displaced(keepers: Keepers) -> None:
-    """O2: a displaced server receives nothing more of the agent, which keeps running."""
+    """O2: A displaced server receives nothing more of the agent, which keeps running."""
     link = await keepers.start("cat")
     again = await keepers.attach(link, 0)
     with pytest.raises(LinkClosed):
@@ -84,7 +84,7 @@ async def test_a_server_that_is_displaced(keepers: Keepers) -> None:
 
 
 async def test_silent_callers(keepers: Keepers) -> None:
-    """O2: connections without HELLO keep no server out, however many there are."""
+    """O2: Connections without HELLO keep no server out, however many there are."""
     link = await keepers.start("cat")
     await link.leave()
     with contextlib.ExitStack() as stack:
@@ -98,7 +98,7 @@ async def test_silent_callers(keepers: Keepers) -> None:
 
 @pytest.mark.parametrize("version", [VERSION + 1, 0, "2.0"])
 async def test_another_version(keepers: Keepers, version: int) -> None:
-    """O2: both versions are named, and nothing happens to the agent."""
+    """O2: The error names both versions, and the agent is unaffected."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as other:
@@ -114,7 +114,7 @@ async def test_another_version(keepers: Keepers, version: int) -> None:
 
 
 async def test_missing_lines(keepers: Keepers) -> None:
-    """O2: a server that has more than was ever written, or lacks released lines, learns what the journal holds."""
+    """O2: A server that has more than was ever written, or lacks released lines, learns what the journal holds."""
     link = await keepers.start("cat")
     for number in range(5):
         await link.send(b"x" * 300_000, str(number))
@@ -158,7 +158,7 @@ SAID_LATER = {
 
 
 async def test_no_frame_ends_a_keeper(keepers: Keepers) -> None:
-    """Q4: a client that sends anything unreadable is refused, and the agent is unaffected."""
+    """Q4: A client that sends anything unreadable is refused, and the agent is unaffected."""
     link = await keepers.start("sleep", "60")
     await link.leave()
     for name, said in [*SAID_FIRST.items(), *((name, HELLO + said) for name, said in SAID_LATER.items())]:
@@ -173,7 +173,7 @@ async def test_no_frame_ends_a_keeper(keepers: Keepers) -> None:
 
 
 async def test_an_unknown_frame(keepers: Keepers) -> None:
-    """O2: each side reports an unknown frame and goes on."""
+    """O2: Each side reports an unknown frame and continues."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as client:
@@ -188,10 +188,8 @@ async def test_an_unknown_frame(keepers: Keepers) -> None:
 
 
 async def test_every_kind_of_line_is_written_once(keepers: Keepers) -> None:
-    """Q4: prompts, answers and cancels alike, over reconnections, until the task is closed.
-
-    A cancel that is sent again does not hit the next turn.
-    """
+    """Q4: Prompts, answers and cancels are each written once, over reconnections too, until the task is closed; a
+    repeated cancel does not hit the next turn."""
     link = await keepers.python(STEERED)
     heard: list[bytes] = []
     for kind in (b"prompt", b"approval", b"cancel"):
@@ -217,7 +215,7 @@ async def test_every_kind_of_line_is_written_once(keepers: Keepers) -> None:
 
 
 async def test_a_key_whose_sender_died(keepers: Keepers) -> None:
-    """Q4: a server that dies before the acknowledgement leaves a key that its successor finds used."""
+    """Q4: A server that dies before the acknowledgement leaves a key that its successor finds used."""
     link = await keepers.start("cat")
     await link.leave()
     with RawClient(link.folder) as dying:
@@ -230,15 +228,15 @@ async def test_a_key_whose_sender_died(keepers: Keepers) -> None:
 
 
 async def _settled(keepers: Keepers, name: str) -> bool:
-    """Waits until the line of a server that has hung up is in the journal."""
+    """Waits until the line of a server that has hung up is journaled."""
     journal = keepers.root / name / "journal"
     async with asyncio.timeout(10):
         await eventually(lambda: b"prompt:1:1" in journal.read_bytes())
     return True
 
 
-async def test_both_directions_are_journalled_in_order(keepers: Keepers) -> None:
-    """O2: every line has its number or its key, and what was said when can be told from the file."""
+async def test_both_directions_are_journaled_in_order(keepers: Keepers) -> None:
+    """O2: Every line has its number or its key, so the journal shows the order of both sides."""
     link = await keepers.start("cat")
     for number in range(1, 4):
         await link.send(b"line %d" % number, f"key {number}")

@@ -15,18 +15,18 @@ SOURCES = ROOT / "src" / "bough" / "agents" / "keeper"
 
 
 def rows(section: str) -> list[list[str]]:
-    """The cells of all tables under a heading."""
+    """Returns the cells of all tables under a heading."""
     text = DOCS.split(f"# {section}\n", 1)[1].split("\n#", 1)[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
 
 
 def names(section: str) -> dict[str, str]:
-    """What each name in the first column has in its second."""
+    """Maps each name in the first column to its second column."""
     return {row[0].strip("`"): row[1] for row in rows(section) if row[0].startswith("`")}
 
 
 def test_frames() -> None:
-    """O2: every kind of frame is documented with its number, and there are no others."""
+    """O2: Every kind of frame is documented with its number, and there are no others."""
     known = {name: value for name, value in vars(frames).items() if name.isupper() and isinstance(value, int)}
     kinds = {name: str(value) for name, value in known.items() if name not in ("VERSION", "FRAME_CAP", "OPEN")}
     assert names("Frames") == kinds
@@ -36,22 +36,22 @@ def test_frames() -> None:
 
 
 def test_notes() -> None:
-    """O2: every note that a keeper can make is documented, and there are no others."""
+    """O2: Every note that a keeper can make is documented, and there are no others."""
     made: set[str] = set()
     for path in SOURCES.glob("*.py"):
         made.update(re.findall(r"""(?:note|refuse)\(\s*"([a-z_]+)",""", path.read_text()))
-    # `unknown_frame` is also what a server says to its own log.
+    # A server also writes `unknown_frame` to its own log.
     assert set(names("Notes")) == made
 
 
 def test_files() -> None:
-    """O2: every file in a keeper's folder is documented."""
+    """O2: Every file in a keeper's folder is documented."""
     assert set(names("The folder")) == {files.KEEPER, files.START, files.EXIT, files.SOCKET, journal.NAME, LOG}
     assert f"`{files.MARK}=NAME`" in DOCS
 
 
 def test_limits() -> None:
-    """O2: the numbers are those of the program."""
+    """O2: The documented limits are those of the program."""
     said = names("Limits")
     assert len(said) > 15
     for name, value in said.items():
@@ -59,8 +59,8 @@ def test_limits() -> None:
         assert getattr(importlib.import_module(f"bough.agents.keeper.{module}"), constant) == float(value), name
 
 
-def test_the_way_to_read_a_journal(tmp_path: Path) -> None:
-    """O2: the few lines that print a journal do."""
+def test_the_example_that_reads_a_journal(tmp_path: Path) -> None:
+    """O2: The example that prints a journal works."""
     (script,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
     (tmp_path / "journal").write_bytes(
         frames.send_frame("key", b"hello") + frames.frame(frames.LINES, b"hi\n", first=1)

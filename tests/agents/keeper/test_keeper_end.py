@@ -21,12 +21,12 @@ end_agent.GRACE = 0.1
 from bough.agents.keeper import main_loop
 main_loop.FOLDER_CHECK = 0.1
 """
-"""A keeper with less patience."""
+"""A keeper with shorter time limits."""
 
 
 @pytest.mark.parametrize("flags", [(), ("term",), ("clean",)])
 async def test_the_whole_tree(keepers: Keepers, flags: tuple[str, ...]) -> None:
-    """T3: commands in sessions of their own, that ignore signals, left their parent or lost the mark, all end."""
+    """T3: Commands in sessions of their own that ignore signals, left their parent or lost the mark all end."""
     link = await keepers.python(FAMILY, *flags)
     commands = [int(line) for line in await read(link, 2)]
     assert {os.getsid(pid) for pid in commands} == set(commands)
@@ -40,7 +40,7 @@ async def test_the_whole_tree(keepers: Keepers, flags: tuple[str, ...]) -> None:
 
 
 async def test_commands_that_outlive_their_agent(keepers: Keepers) -> None:
-    """T3: an agent that dies by itself takes what it started with it, and only then is it said to have ended."""
+    """T3: When an agent dies by itself, its commands are ended before its exit is reported."""
     link = await keepers.attach_altered(HASTY, sys.executable, "-c", FAMILY)
     commands = [int(line) for line in await read(link, 2)]
     await link.send(b"die", "1")
@@ -50,7 +50,7 @@ async def test_commands_that_outlive_their_agent(keepers: Keepers) -> None:
 
 
 async def test_a_tree_that_keeps_growing(keepers: Keepers) -> None:
-    """T3: processes that start others while they are being killed are caught."""
+    """T3: Processes that start others while they are being killed are caught."""
     link = await keepers.python(
         "import os, signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -69,7 +69,7 @@ async def test_a_tree_that_keeps_growing(keepers: Keepers) -> None:
 
 
 async def test_every_step_is_bounded(keepers: Keepers) -> None:
-    """T3: whatever time a server gives, not even one that is no number keeps an agent alive."""
+    """T3: A server's time limit cannot keep an agent alive, not even one that is not a number."""
     link = await keepers.python(FAMILY, "term")
     await read(link, 2)
     await link.leave()
@@ -80,7 +80,8 @@ async def test_every_step_is_bounded(keepers: Keepers) -> None:
 
 
 async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
-    """O2: when the agent has ended and the server was told, the keeper leaves, with all that was said in its folder."""
+    """O2: When the agent has ended and the server was told, the keeper exits and leaves the complete journal in its
+    folder."""
     link = await keepers.start("sh", "-c", "echo one; read line; echo two; exit 3")
     await link.send(b"go", "1")
     lines, exit = await read_to_end(link)
@@ -90,7 +91,8 @@ async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
 
 
 async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -> None:
-    """O2: nobody need come for the end of an agent: after a while it is in the folder alone."""
+    """O2: Without a server, the keeper waits a while after its agent's end and then leaves the outcome in its
+    folder."""
     change = "from bough.agents.keeper import main_loop; main_loop.LINGER = 0.05"
     folder, news = keepers.altered(change, "/bin/sh", "-c", "echo one; exit 3")
     await eventually(lambda: gone(news["pid"]))
@@ -100,7 +102,7 @@ async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -
 
 
 async def test_a_slow_server_is_not_cut_short(keepers: Keepers) -> None:
-    """Q4: one that has not read the end when the keeper leaves finds the rest in the folder."""
+    """Q4: A server that has not read everything when the keeper exits finds the rest in the folder."""
     change = "from bough.agents.keeper import main_loop; main_loop.FAREWELL = 0.05"
     program = "for number in range(200_000): print(f'{number:099d}')"
     link = await keepers.attach_altered(change, sys.executable, "-c", program)
@@ -110,8 +112,8 @@ async def test_a_slow_server_is_not_cut_short(keepers: Keepers) -> None:
     assert exit.code == 0
 
 
-async def test_a_day_alone(keepers: Keepers) -> None:
-    """O2: a keeper that nobody came back for ends its agent; one that is served does not."""
+async def test_a_keeper_without_a_server_for_a_day(keepers: Keepers) -> None:
+    """O2: A keeper that no server returns to ends its agent; one that is in use does not."""
     change = "from bough.agents.keeper import main_loop; main_loop.ALONE = 0.3; main_loop.FOLDER_CHECK = 0.05"
     link = await keepers.attach_altered(change, "/bin/cat")
     started = time.monotonic()
@@ -127,7 +129,7 @@ async def test_a_day_alone(keepers: Keepers) -> None:
 
 
 async def test_a_folder_that_is_gone(keepers: Keepers) -> None:
-    """O2: keepers of a data folder that no longer knows them end themselves, and put nothing back."""
+    """O2: Keepers whose data folder is gone end themselves and do not recreate it."""
     link = await keepers.attach_altered(HASTY, sys.executable, "-c", FAMILY)
     commands = [int(line) for line in await read(link, 2)]
     pid = keeper_pid(link)
@@ -139,7 +141,7 @@ async def test_a_folder_that_is_gone(keepers: Keepers) -> None:
 
 
 async def test_a_folder_that_was_moved(keepers: Keepers) -> None:
-    """O2: a data folder can be given another name; its keepers are still in it."""
+    """O2: A renamed data folder still contains its keepers."""
     link = await keepers.start("cat")
     await link.leave()
     moved = keepers.root.with_name("moved")
@@ -153,7 +155,7 @@ async def test_a_folder_that_was_moved(keepers: Keepers) -> None:
 
 
 async def test_sigterm(keepers: Keepers) -> None:
-    """T3: the one thing that every version of a keeper understands ends agent and keeper in order."""
+    """T3: SIGTERM, which every version of a keeper understands, ends agent and keeper in order."""
     link = await keepers.attach_altered(HASTY, sys.executable, "-c", FAMILY)
     commands = [int(line) for line in await read(link, 2)]
     os.kill(keeper_pid(link), signal.SIGTERM)

@@ -19,7 +19,7 @@ from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read
 from tests.support.eventually import eventually
 
 QUICK = "from bough.agents.keeper import full_disk; full_disk.DISK_RETRY = 0.02"
-"""A keeper that looks for room more often than a disk would like."""
+"""A keeper that checks for free space more often than usual."""
 WRITER = """
 import sys
 for number in range(3000):
@@ -29,11 +29,11 @@ open(sys.argv[1], "w").close()
 for line in sys.stdin:
     print("heard", line, end="", flush=True)
 """
-"""Writes 3 MB, which is more than any pipe holds, makes a file, and then answers."""
+"""Writes 3 MB, more than any pipe holds, creates a file, and then answers."""
 
 
 def fill(held: KeeperLink | Path, room: int) -> None:
-    """Lets the keeper's files grow by no more than this."""
+    """Limits how much the keeper's files can still grow."""
     folder = held if isinstance(held, Path) else held.folder
     size = (folder / "journal").stat().st_size
     limit(held, size + room)
@@ -49,7 +49,7 @@ def free(held: KeeperLink | Path) -> None:
 
 
 async def test_the_agent_waits_and_nothing_is_lost(keepers: Keepers, tmp_path: Path) -> None:
-    """O2: while the disk is full the agent is not read, which is reported; then it goes on with every line."""
+    """O2: While the disk is full the agent is not read, which is reported; then it continues with every line."""
     done = tmp_path / "done"
     import sys
 
@@ -81,7 +81,7 @@ async def test_the_agent_waits_and_nothing_is_lost(keepers: Keepers, tmp_path: P
 
 
 async def test_waiting_for_room_costs_nothing(keepers: Keepers) -> None:
-    """O2: a keeper with a line that it cannot journal does not spin while its agent writes."""
+    """O2: A keeper with a line that it cannot journal does not spin while its agent writes."""
     link = await keepers.attach_altered(
         QUICK, "/bin/sh", "-c", "read go; echo $go; while read line; do echo $line; done"
     )
@@ -103,7 +103,7 @@ async def test_waiting_for_room_costs_nothing(keepers: Keepers) -> None:
 
 
 class RawTalk:
-    """Puts words into the mouth of an agent: writes to its stdout."""
+    """Writes to the stdout of an agent in its place."""
 
     def __init__(self, link: KeeperLink) -> None:
         self._fd = os.open(f"/proc/{link.pid}/fd/1", os.O_WRONLY)
@@ -119,7 +119,7 @@ class RawTalk:
 
 
 async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
-    """O2: confirmed lines are released, which makes room on the disk."""
+    """O2: Confirmed lines are released, which makes room on the disk."""
     link = await keepers.attach_altered(QUICK, "/bin/cat")
     for number in range(3):
         assert await link.send(b"%d" % number * 400_000, str(number))
@@ -134,7 +134,7 @@ async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
 
 
 async def test_an_end_without_room(keepers: Keepers) -> None:
-    """O2: an agent can be ended although its last lines cannot be written, and that is reported."""
+    """O2: An agent can be ended although its last lines cannot be written, and that is reported."""
     change = "; from bough.agents.keeper import main_loop; main_loop.DISK_PATIENCE = 0.1"
     link = await keepers.attach_altered(QUICK + change, "/bin/sh", "-c", "read go; echo last words; cat")
     fill(link, 40)  # enough for what is sent, not for what is answered
@@ -148,7 +148,7 @@ async def test_an_end_without_room(keepers: Keepers) -> None:
 
 
 async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> None:
-    """O2: the keeper waits for room on the disk and then delivers everything."""
+    """O2: The keeper waits for room on the disk and then delivers everything."""
     link = await keepers.attach_altered(QUICK, "/bin/sh", "-c", "read go; echo last words; exit 4")
     fill(link, 40)  # enough for what is sent, not for what is answered
     assert await link.send(b"go", "1")
@@ -161,7 +161,7 @@ async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> No
 
 @pytest.mark.parametrize("room", [0, 10])
 def test_a_start_without_room(keepers: Keepers, room: int) -> None:
-    """O2: a keeper that cannot write its file reports that and leaves no agent behind."""
+    """O2: A keeper that cannot write its file reports that and leaves no agent behind."""
     change = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))"
     folder, news = keepers.altered(change, "/bin/sleep", "60")
     assert news == {"error": "File too large"}

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_every_module_is_on_one_side() -> None:
-    """O2: whoever adds a module says whether it is part of the program or of the server's side."""
+    """O2: Every module is listed either as part of the program or of the server's side."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (contract,) = (item for item in contracts if item["name"].startswith("The keeper is a program"))
     program = set(contract["source_modules"])

@@ -33,7 +33,7 @@ def lines_of(path: Path, after: int = 0) -> list[bytes]:
 
 
 def fed(book: Journal, after: int) -> list[bytes]:
-    """What a client that has everything up to this line is given."""
+    """Returns the lines that a client which has everything up to this one receives."""
     found = book.after(after)
     assert not isinstance(found, Lost)
     place, data = found
@@ -52,7 +52,7 @@ def fed(book: Journal, after: int) -> list[bytes]:
 
 
 def write_sample(book: Journal) -> list[bytes]:
-    """Seven lines in five frames, one line over three of them, with what was sent in between."""
+    """Writes seven lines in five frames, one of them split over three, with sent lines in between."""
     book.add_lines([b"one\ntwo\n"], 2, open=False)
     book.add_sent(b"prompt:1", b'{"id":"prompt:1"}')
     book.add_lines([b"th"], 0, open=True)
@@ -63,8 +63,9 @@ def write_sample(book: Journal) -> list[bytes]:
     return [b"one", b"two", b"three", b"four", b"five", b"six", b"seven"]
 
 
-def test_every_place_to_go_on_from(folder: int, tmp_path: Path) -> None:
-    """O2: whatever number a server has, it is given exactly what follows, from the living and from the dead."""
+def test_every_place_to_continue_from(folder: int, tmp_path: Path) -> None:
+    """O2: A server that has lines up to any number receives exactly what follows, from the running journal and from its
+    file."""
     book = Journal(folder)
     lines = write_sample(book)
     for number in range(8):
@@ -76,7 +77,8 @@ def test_every_place_to_go_on_from(folder: int, tmp_path: Path) -> None:
 
 
 def test_torn_anywhere(folder: int, tmp_path: Path) -> None:
-    """Q4: a keeper that dies at any byte of a write leaves every frame before it readable, and nothing of the last."""
+    """Q4: A keeper that dies at any byte of a write leaves every earlier frame readable, and nothing of the last
+    one."""
     book = Journal(folder)
     write_sample(book)
     whole, path = (tmp_path / "journal").read_bytes(), tmp_path / "torn"
@@ -91,7 +93,7 @@ def test_torn_anywhere(folder: int, tmp_path: Path) -> None:
 
 
 def test_a_changed_byte_is_noticed(folder: int, tmp_path: Path) -> None:
-    """Q4: what a crash of the machine has garbled is not taken for lines."""
+    """Q4: Bytes that a crash of the machine garbled are not taken for lines."""
     book = Journal(folder)
     write_sample(book)
     whole, path = bytearray((tmp_path / "journal").read_bytes()), tmp_path / "garbled"
@@ -106,7 +108,7 @@ def test_a_changed_byte_is_noticed(folder: int, tmp_path: Path) -> None:
 def test_confirmed_lines_are_released(
     folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, confirmed: int, first: int
 ) -> None:
-    """O2: the file drops what the server has stored; the rest and the keys stay."""
+    """O2: The file drops the lines that the server has stored and keeps the rest and the keys."""
     monkeypatch.setattr(journal, "REWRITE", 1)
     book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
@@ -116,7 +118,7 @@ def test_confirmed_lines_are_released(
     book.confirm(confirmed, place, ["prompt:1"])
     assert book.first == first
     assert (tmp_path / "journal").stat().st_size == book.size == place.offset
-    assert (book.size < size) == (confirmed >= 3)  # less is not worth the copy
+    assert (book.size < size) == (confirmed >= 3)  # freeing less is not worth the copy
     assert isinstance(book.after(first - 2), Lost)
     for number in range(first - 1, 8):
         assert fed(book, number) == lines[number:]
@@ -128,7 +130,7 @@ def test_confirmed_lines_are_released(
 
 
 def test_little_is_not_worth_rewriting(folder: int) -> None:
-    """O2: a server that confirms line by line does not make the keeper write its file anew each time."""
+    """O2: A server that confirms line by line does not make the keeper rewrite its file each time."""
     book, place = Journal(folder), ReadPosition(0)
     for number in range(1, 50):
         book.add_lines([b"x" * 1000 + b"\n"], 1, open=False)
@@ -139,7 +141,7 @@ def test_little_is_not_worth_rewriting(folder: int) -> None:
 
 
 def test_undelivered_lines_stay(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Q4: a confirmation of more than was delivered is not believed."""
+    """Q4: A confirmation of more than was delivered is not believed."""
     monkeypatch.setattr(journal, "REWRITE", 1)
     book = Journal(folder)
     lines = write_sample(book)
@@ -148,7 +150,8 @@ def test_undelivered_lines_stay(folder: int, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def full_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
-    """Lets so many bytes through, as a disk does: a write that does not fit is cut short, the next one fails."""
+    """Lets this many bytes through like a disk that fills up: a write that does not fit is cut short, the next one
+    fails."""
     left, really = [room], os.pwrite
 
     def pwritev(fd: int, parts: list[bytes], offset: int) -> int:
@@ -169,7 +172,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
 def test_a_full_disk_leaves_no_half_frame(
     folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    """O2: a write that fails leaves the journal as it was, and can be made again."""
+    """O2: A failed write leaves the journal as it was, and can be repeated."""
     book = Journal(folder)
     lines = write_sample(book)
     size = book.size
@@ -187,7 +190,7 @@ def test_a_full_disk_leaves_no_half_frame(
 def test_a_full_disk_when_lines_are_confirmed(
     folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    """O2: room is made on a full disk if all is stored, and nothing is lost if not."""
+    """O2: On a full disk, confirming everything frees space, and confirming less loses nothing."""
     monkeypatch.setattr(journal, "REWRITE", 1)
     book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
@@ -215,7 +218,7 @@ def test_a_full_disk_when_lines_are_confirmed(
 def test_any_lines_in_any_blocks(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], cuts: list[int], data: st.DataObject
 ) -> None:
-    """O2: however an agent's bytes fall into blocks, and wherever a server goes on, it is given the same lines."""
+    """O2: However an agent's bytes are split into blocks, and wherever a server continues, it gets the same lines."""
     path = tmp_path_factory.mktemp("journal")
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -238,7 +241,7 @@ def test_any_lines_in_any_blocks(
 def test_any_truncation_is_a_prefix(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bytes]], data: st.DataObject
 ) -> None:
-    """Q4: wherever a journal breaks off, its records and its lines are the first ones of the whole, each once."""
+    """Q4: Wherever a journal is cut off, its records and lines are the first ones of the whole, each once."""
     path = tmp_path_factory.mktemp("journal")
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -266,7 +269,7 @@ def test_any_truncation_is_a_prefix(
 
 
 def test_a_growing_journal_is_followed(folder: int, tmp_path: Path) -> None:
-    """O2: a reader of a growing journal gets each line once, when it is complete."""
+    """O2: A reader of a growing journal gets each line once, when it is complete."""
     book, tail = Journal(folder), Tail(tmp_path, 1)
     assert list(tail.read()) == []
     book.add_lines([b"one\ntwo\n"], 2, open=False)
@@ -284,7 +287,7 @@ def test_a_growing_journal_is_followed(folder: int, tmp_path: Path) -> None:
 
 
 def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: a server whose database was set back gets what is still there under the numbers that it had."""
+    """O2: A server whose database was set back gets the remaining lines under their old numbers."""
     monkeypatch.setattr(journal, "REWRITE", 1)
     book, place = Journal(folder), ReadPosition(0)
     lines = write_sample(book)
@@ -295,7 +298,7 @@ def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_cut_journal_is_noticed(folder: int, tmp_path: Path) -> None:
-    """Q4: lines that are missing before, between or after those in the journal are reported, and nothing else is."""
+    """Q4: Lines that are missing before, between or after those in the journal are reported, and nothing else is."""
     book, path = Journal(folder), tmp_path / "journal"
     lines = write_sample(book)
     whole = path.read_bytes()
@@ -322,19 +325,19 @@ def test_a_cut_journal_is_noticed(folder: int, tmp_path: Path) -> None:
 
 
 def test_an_impossible_length_is_not_read(folder: int, tmp_path: Path) -> None:
-    """Q4: a length beyond the limit is not believed, since reading it would exhaust memory."""
+    """Q4: A length beyond the limit is not believed, since reading it would exhaust memory."""
     book = Journal(folder)
     book.add_lines([b"one\n"], 1, open=False)
     with open(tmp_path / "journal", "ab") as file:
         file.write(frames.HEADER.pack(frames.LINES, 0, 1, frames.FRAME_CAP + 1, 2, 0))
-        file.truncate(book.size + frames.HEADER.size + frames.FRAME_CAP + 1)  # all of it is there, as a hole
+        file.truncate(book.size + frames.HEADER.size + frames.FRAME_CAP + 1)  # a sparse file that has the full length
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert lines_of(tmp_path) == [b"one"]
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
 
 
 def test_bytes_of_a_failed_write_are_not_delivered(folder: int, tmp_path: Path) -> None:
-    """Q4: bytes beyond the last whole frame are ignored, even if they could not be truncated."""
+    """Q4: Bytes beyond the last whole frame are ignored, even if they could not be truncated."""
     book, place = Journal(folder), ReadPosition(0)
     book.add_lines([b"one\n"], 1, open=False)
     with open(tmp_path / "journal", "ab") as file:

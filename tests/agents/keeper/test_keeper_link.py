@@ -22,11 +22,11 @@ import sys
 for number in range(int(sys.argv[1])):
     sys.stdout.write(f"{number:049d}\\n")
 """
-"""Writes so many lines of 50 bytes as fast as it can, and exits."""
+"""Writes this many lines of 50 bytes as fast as it can, and exits."""
 
 
 async def test_lines_both_ways(keepers: Keepers, tmp_path: Path) -> None:
-    """C1: lines come back whole and numbered, in the folder and with the environment that were asked for."""
+    """C1: Lines come back whole and numbered, in the requested folder and environment."""
     (tmp_path / "agent").symlink_to("/bin/cat")
     link = await keepers.start("./agent", cwd=str(tmp_path), env={"X": "1"})
     for number in range(3):
@@ -53,7 +53,7 @@ async def test_lines_both_ways(keepers: Keepers, tmp_path: Path) -> None:
     ],
 )
 async def test_nothing_to_start(keepers: Keepers, argv: list[str], cwd: str, words: str) -> None:
-    """C1: a missing program or folder is reported plainly."""
+    """C1: A missing program or folder is reported plainly."""
     with pytest.raises(AgentFailed, match=words) as caught:
         await keepers.start(*argv, cwd=cwd)
     assert caught.value.code == "agent_missing"
@@ -61,7 +61,7 @@ async def test_nothing_to_start(keepers: Keepers, argv: list[str], cwd: str, wor
 
 
 async def test_a_file_that_cannot_run(keepers: Keepers, tmp_path: Path) -> None:
-    """C1: a program that the system refuses to run is the same failure, though only the keeper notices."""
+    """C1: A program that the system refuses to run is the same failure, though only the keeper notices."""
     program = tmp_path / "agent"
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
@@ -72,7 +72,7 @@ async def test_a_file_that_cannot_run(keepers: Keepers, tmp_path: Path) -> None:
 
 
 async def test_the_exit_is_reported(keepers: Keepers) -> None:
-    """O2: the code, the last words and the last line, even one without its newline; to a server and in the folder."""
+    """O2: The server and the folder get the exit code, the stderr and the last line, even without a newline."""
     link = await keepers.start("sh", "-c", "echo one; echo why >&2; printf two; exit 3")
     lines, exit = await read_to_end(link)
     assert lines == [b"one", b"two"]
@@ -82,15 +82,15 @@ async def test_the_exit_is_reported(keepers: Keepers) -> None:
 
 
 async def test_a_signal_is_reported(keepers: Keepers) -> None:
-    """O2: an agent that was killed from outside."""
+    """O2: Reports the signal that killed an agent from outside."""
     link = await keepers.start("cat")
     os.kill(link.pid, signal.SIGKILL)
     _, exit = await read_to_end(link)
     assert (exit.code, exit.signal) == (None, signal.SIGKILL)
 
 
-async def test_signals_of_the_agent_are_as_usual(keepers: Keepers) -> None:
-    """C1: what a keeper ignores, its agent does not inherit; it is as if this process had started it."""
+async def test_signals_of_the_agent_have_their_defaults(keepers: Keepers) -> None:
+    """C1: An agent does not inherit the signals that its keeper ignores; it is as if this process had started it."""
     look = ("grep", "-E", "Sig(Ign|Blk)", "/proc/self/status")
     link = await keepers.start(*look)
     lines, _ = await read_to_end(link)
@@ -100,8 +100,8 @@ async def test_signals_of_the_agent_are_as_usual(keepers: Keepers) -> None:
     our_blocked, our_ignored = (int(line.split()[1], 16) for line in expected.splitlines())
     assert blocked == our_blocked
     assert not ignored & _mask(IGNORED)
-    # 32 and 33 are the C library's own: its posix_spawn leaves them ignored, and whoever needs them sets them anew. A
-    # shell has what it starts in the background ignore SIGQUIT, which some event loops take back and others do not.
+    # 32 and 33 belong to the C library: its posix_spawn leaves them ignored, and programs that need them set them. A
+    # shell makes its background processes ignore SIGQUIT, which some event loops undo and others do not.
     others = (signal.SIGQUIT, 32, 33)
     assert ignored & ~_mask(others) == our_ignored & ~_mask((*IGNORED, *others))
 
@@ -111,7 +111,7 @@ def _mask(numbers: Iterable[int]) -> int:
 
 
 async def test_stderr_is_read_and_bounded(keepers: Keepers) -> None:
-    """C1: a megabyte of stderr blocks nobody, only its tail is kept, and a later server is given it too."""
+    """C1: A megabyte of stderr blocks nobody, only its tail is kept, and a later server gets it too."""
     link = await keepers.start(sys.executable, "-m", "tests.support.misbehaving_agents.stderr_flood")
     await eventually(lambda: link.stderr_tail().endswith("16383\n"))
     assert len(link.stderr_tail()) == 64 * 1024
@@ -122,7 +122,7 @@ async def test_stderr_is_read_and_bounded(keepers: Keepers) -> None:
 
 
 async def test_a_known_key_is_not_written_again(keepers: Keepers) -> None:
-    """Q4: one send per key, over reconnections too, until the task is closed."""
+    """Q4: One send per key, over reconnections too, until the task is closed."""
     link = await keepers.start("cat")
     assert await link.send(b"prompt", "task:1:prompt")
     assert not await link.send(b"prompt", "task:1:prompt")
@@ -140,7 +140,7 @@ async def test_a_known_key_is_not_written_again(keepers: Keepers) -> None:
 
 
 async def test_a_cancelled_send_is_still_sent_whole(keepers: Keepers) -> None:
-    """Q4: who no longer waits has sent all the same, in its order."""
+    """Q4: A line whose sender no longer waits is still sent whole and in order."""
     link = await keepers.start("cat")
     sends = [asyncio.create_task(link.send(b"%d" % number, str(number))) for number in range(5)]
     await asyncio.sleep(0)
@@ -151,7 +151,7 @@ async def test_a_cancelled_send_is_still_sent_whole(keepers: Keepers) -> None:
 
 
 async def test_sending_waits_for_a_slow_reader(keepers: Keepers) -> None:
-    """C1: while the agent does not read, senders wait; it can be ended all the same."""
+    """C1: While the agent does not read, senders wait; it can still be ended."""
     link = await keepers.start("sleep", "60")
     assert await link.send(b"x" * 1_000_000, "a")
     sends = [asyncio.create_task(link.send(b"x" * 500_000, key)) for key in ("b", "c")]
@@ -165,7 +165,7 @@ async def test_sending_waits_for_a_slow_reader(keepers: Keepers) -> None:
 
 
 async def test_a_large_line_each_way(keepers: Keepers) -> None:
-    """C1: a prompt of 5 MB comes back whole."""
+    """C1: A prompt of 5 MB comes back whole."""
     link = await keepers.start("cat")
     line = os.urandom(2_500_000).hex().encode()
     assert await link.send(line, "large")
@@ -173,7 +173,7 @@ async def test_a_large_line_each_way(keepers: Keepers) -> None:
 
 
 async def test_a_line_that_never_ends(keepers: Keepers) -> None:
-    """C1: the agent is ended for it, and that is said, as by a process's link."""
+    """C1: The agent is ended for it, and the reason is reported as with a process link."""
     link = await keepers.python("while True: print('x' * 1000000, end='')")
     with pytest.raises(AgentFailed, match="wrote a line that is too long") as caught:
         await link.receive()
@@ -182,7 +182,7 @@ async def test_a_line_that_never_ends(keepers: Keepers) -> None:
 
 
 async def test_an_agent_that_cannot_be_heard(keepers: Keepers) -> None:
-    """O2: one that closes stdout but lives on is ended: it could never answer."""
+    """O2: An agent that closes stdout but keeps running is ended, because it could never answer."""
     link = await keepers.start("sh", "-c", "echo one; exec >&-; cat <&0 >/dev/null")
     lines, exit = await read_to_end(link)
     assert lines == [b"one"]
@@ -190,7 +190,7 @@ async def test_an_agent_that_cannot_be_heard(keepers: Keepers) -> None:
 
 
 async def test_ending_loses_no_lines_though_nobody_was_reading(keepers: Keepers) -> None:
-    """O2: lines that were written before the end are delivered after it, however late."""
+    """O2: Lines that were written before the end are delivered after it, however late."""
     link = await keepers.python(COUNT, "400000")
     exit = await link.end(grace=30)
     assert exit.code == 0
@@ -200,7 +200,7 @@ async def test_ending_loses_no_lines_though_nobody_was_reading(keepers: Keepers)
 
 
 async def test_end_is_idempotent_and_not_cut_short(keepers: Keepers) -> None:
-    """T3: a caller that is cancelled while it ends an agent still leaves no process behind."""
+    """T3: A caller that is cancelled while it ends an agent still leaves no process behind."""
     link = await keepers.agent("never_exits")
     first, second = (asyncio.create_task(link.end(grace=0.1)) for _ in range(2))
     await asyncio.sleep(0)

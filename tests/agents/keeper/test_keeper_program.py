@@ -22,9 +22,9 @@ from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pi
 from tests.support.eventually import eventually
 
 MAX_RESIDENT = 16 * 1024
-"""KiB that a keeper may take."""
+"""KiB that a keeper may use."""
 MOST_STARTS = 15
-"""Starts of a bare interpreter in the time until a keeper, its agent and the link to it are there."""
+"""The start of a keeper, its agent and the link may take as long as this many starts of a bare interpreter."""
 LINES = """
 import sys
 for number in range(10_000):
@@ -35,13 +35,13 @@ sys.stdin.read()
 
 
 def resident(pid: int) -> int:
-    """KiB that a process takes now, and has ever taken at most."""
+    """Returns the current and the peak size of a process in KiB."""
     fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return int(fields["VmHWM"].split()[0])
 
 
 async def test_it_is_small(keepers: Keepers) -> None:
-    """O2: at most 16 MB resident, with nothing in the journal, with 10,000 lines, and after all were read twice."""
+    """O2: Takes at most 16 MB resident: with an empty journal, with 10,000 lines, and after all were read twice."""
     link = await keepers.python(LINES)
     assert resident(keeper_pid(link)) < MAX_RESIDENT
     assert len(await read(link, 10_000)) == 10_000
@@ -71,7 +71,7 @@ async def test_it_starts_quickly(keepers: Keepers) -> None:
 
 
 def test_it_needs_the_standard_library_alone() -> None:
-    """O2: it can be imported where nothing is installed, and takes nothing of Bough but itself, and no asyncio."""
+    """O2: The keeper can be imported where nothing is installed, and loads no other part of Bough and no asyncio."""
     source = Path(bough.__file__).parents[1]
     program = (
         f"import sys; sys.path.insert(0, {str(source)!r}); import bough.agents.keeper.__main__; "
@@ -87,7 +87,8 @@ def test_it_needs_the_standard_library_alone() -> None:
 
 
 async def test_it_is_detached(keepers: Keepers) -> None:
-    """O2: neither a child of the server nor in its session, it holds nothing of it, and outlives its terminal."""
+    """O2: The keeper is neither a child of the server nor in its session, holds none of its files open, and outlives
+    its terminal."""
     link = await keepers.start("cat")
     pid = keeper_pid(link)
     assert os.getsid(pid) not in (os.getsid(0), pid)
@@ -104,19 +105,19 @@ async def test_it_is_detached(keepers: Keepers) -> None:
 
 
 async def test_its_folder_is_private(keepers: Keepers) -> None:
-    """O2: nobody else can enter the folder or read what is in it, and what held secrets is gone."""
+    """O2: Nobody else can enter the folder or read its files, and the file with secrets is deleted."""
     os.umask(umask := os.umask(0))
     assert umask != 0o077, "this test shows nothing with such a umask"
     link = await keepers.start("cat")
     assert await link.send(b"hello", "1")
     assert stat.S_IMODE(link.folder.stat().st_mode) == 0o700
     names = {path.name: stat.S_IMODE(path.stat().st_mode) for path in link.folder.iterdir()}
-    assert names.pop(files.SOCKET) & stat.S_IXUSR  # the folder guards it
+    assert names.pop(files.SOCKET) & stat.S_IXUSR  # protected by the folder
     assert names == {"keeper.json": 0o600, "journal": 0o600, "keeper.log": 0o600}
 
 
 async def test_a_folder_of_any_depth(tmp_path: Path) -> None:
-    """O2: a socket's path ends at 108 bytes, a data folder's may be longer."""
+    """O2: A socket's path is limited to 108 bytes, but a data folder's path may be longer."""
     root = tmp_path / ("deep" * 30) / "keepers"
     keepers = Keepers(root)
     try:
@@ -129,17 +130,17 @@ async def test_a_folder_of_any_depth(tmp_path: Path) -> None:
 
 
 async def test_the_only_socket(keepers: Keepers) -> None:
-    """O2: the socket in its folder is the only one it listens on."""
+    """O2: The socket in its folder is the only one it listens on."""
     link = await keepers.start("cat")
     found = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{keeper_pid(link)}/fd")]
-    assert len([name for name in found if name.startswith("socket:")]) == 2  # the door, and us
+    assert len([name for name in found if name.startswith("socket:")]) == 2  # the listening socket, and our connection
     with RawClient(link.folder) as client:
         client.hello()
         assert client.hear_kind(frames.NOTE).text()["code"] == "busy"
 
 
 def test_a_late_start(keepers: Keepers) -> None:
-    """Q4: a keeper that starts after its server has given up starts no agent."""
+    """Q4: A keeper that starts after its server has given up starts no agent."""
     folder = keepers.root / "late"
     folder.mkdir(mode=0o700, parents=True)
     (folder / files.START).write_text(json.dumps({"id": "late", "program": "/bin/true"}))
@@ -153,14 +154,14 @@ def test_a_late_start(keepers: Keepers) -> None:
 
 
 async def test_a_start_that_waited_for_a_thread(keepers: Keepers) -> None:
-    """Q4: time that a start spends in the server's own queue does not count as the keeper's."""
+    """Q4: Time that a start spends in the server's own queue does not count as the keeper's."""
     loop, free = asyncio.get_running_loop(), threading.Event()
     loop.set_default_executor(ThreadPoolExecutor(1))
     loop.run_in_executor(None, free.wait)
     starting = asyncio.create_task(keepers.start("cat"))
     await eventually(lambda: keeper_folder.list_keepers(keepers.root))
     (folder,) = keeper_folder.list_keepers(keepers.root)
-    # The same as a wait of a minute.
+    # This has the same effect as waiting for a minute.
     for path in (folder, *folder.iterdir()):
         os.utime(path, (time.time() - 60, time.time() - 60))
     free.set()
@@ -169,7 +170,7 @@ async def test_a_start_that_waited_for_a_thread(keepers: Keepers) -> None:
 
 
 async def test_an_agent_that_exits_at_once(keepers: Keepers) -> None:
-    """O2: though it is gone before anyone could attach, whoever started it is told how it ended."""
+    """O2: The caller learns how the agent ended, although it was gone before anyone could attach."""
     folder, news = keepers.altered("", "/bin/sh", "-c", "echo sorry >&2; exit 7")
     await eventually(lambda: (folder / files.EXIT).exists())
     assert not gone(news["pid"])
@@ -180,7 +181,7 @@ async def test_an_agent_that_exits_at_once(keepers: Keepers) -> None:
 
 
 async def test_a_name_is_used_once(keepers: Keepers) -> None:
-    """Q4: two agents never share a folder, and with it a journal."""
+    """Q4: Two agents never share a folder and thus a journal."""
     link = await keepers.start("cat")
     with pytest.raises(FileExistsError):
         await start_keeper(keepers.root, link.folder.name, ["cat"], cwd="/", env={})

@@ -36,7 +36,7 @@ async def read_all(stream: KeeperStream) -> list[Batch]:
 
 @given(st.lists(st.integers(0, 400), max_size=12))
 async def test_the_server_reads_frames_in_pieces(cuts: list[int]) -> None:
-    """O2: lines with their numbers, and the other frames, whatever a read returns."""
+    """O2: The server gets numbered lines and the other frames, whatever each read returns."""
     heard: list[Frame] = []
     stream = KeeperStream(5, heard.append, lambda: None)
     for piece in pieces(b"".join(SAID), cuts):
@@ -50,7 +50,7 @@ async def test_the_server_reads_frames_in_pieces(cuts: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 400), max_size=12))
 def test_the_keeper_reads_frames_in_pieces(cuts: list[int]) -> None:
-    """O2: every frame comes out whole and in order."""
+    """O2: Every frame comes out whole and in order."""
     reader = FrameReader()
     read = [frame for piece in pieces(b"".join(SAID), cuts) for frame in reader.feed(piece)]
     again = [
@@ -62,7 +62,7 @@ def test_the_keeper_reads_frames_in_pieces(cuts: list[int]) -> None:
 
 
 def test_a_frame_that_is_too_long() -> None:
-    """O2: nobody can make a keeper take any amount of memory."""
+    """O2: Refuses a frame that would take too much memory."""
     reader = FrameReader()
     head = frames.HEADER.pack(frames.SEND, 0, 1, FRAME_CAP + 1, 0, 0)
     with pytest.raises(TooLong):

@@ -38,7 +38,7 @@ for line in sys.stdin:
         sys.exit(3)
 open(sys.argv[1] + ".bye", "w").close()
 """
-"""Answers a line when a file is there; leaves a file when it is asked to go."""
+"""Answers a line once a file exists, and creates a file when it is asked to exit."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def flag(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(keepers: Keepers, flag: Path) -> Path:
-    """A keeper of another version, whose server has sent a prompt and died."""
+    """Yields a keeper of another version whose server has sent a prompt and died."""
     folder, _ = keepers.altered(CHANGE, sys.executable, "-c", AGENT, str(flag))
     with RawClient(folder) as server:
         server.hello(version=OTHER)
@@ -59,7 +59,7 @@ def folder(keepers: Keepers, flag: Path) -> Path:
 
 
 async def test_the_version_is_reported(folder: Path) -> None:
-    """O2: the error has its own code and names both versions, and the agent is unaffected."""
+    """O2: The error has its own code and names both versions, and the agent is unaffected."""
     with pytest.raises(
         AgentFailed, match=f"version {OTHER} of its protocol, and this server version {VERSION}"
     ) as caught:
@@ -70,7 +70,7 @@ async def test_the_version_is_reported(folder: Path) -> None:
 
 
 async def test_its_turn_finishes(keepers: Keepers, folder: Path, flag: Path) -> None:
-    """O2: the agent's output is read live from the journal, and its end is reported: the turn is not lost."""
+    """O2: The agent's output is read live from the journal, and its end is reported: the turn is not lost."""
     link = await KeeperLauncher(keepers.root).attach(folder.name, 0)
     assert isinstance(link, JournalLink)
     assert not await link.send(b"exit", "prompt:1:1")
@@ -84,7 +84,7 @@ async def test_its_turn_finishes(keepers: Keepers, folder: Path, flag: Path) -> 
 
 
 async def test_an_attempt_to_send_ends_it(keepers: Keepers, folder: Path) -> None:
-    """O2: a request that needs an answer fails with a code, and the agent is ended in order."""
+    """O2: A request that needs an answer fails with a code, and the agent is ended in order."""
     link = await KeeperLauncher(keepers.root).attach(folder.name, 1)
     assert await read(link, 1) == [b"heard exit"]
     with pytest.raises(AgentGone, match=f"speaks version {OTHER}") as caught:
@@ -100,7 +100,7 @@ async def test_an_attempt_to_send_ends_it(keepers: Keepers, folder: Path) -> Non
 
 
 async def test_it_is_dropped_in_order(keepers: Keepers, flag: Path) -> None:
-    """T3: SIGTERM is what every version understands: its agent is asked to leave, and leaves."""
+    """T3: SIGTERM, which every version understands, makes the keeper ask its agent to exit, and it does."""
     folder, _ = keepers.altered(CHANGE, sys.executable, "-c", AGENT, str(flag))
     about = keeper_folder.read_info(folder)
     assert about is not None
@@ -115,8 +115,8 @@ async def test_it_is_dropped_in_order(keepers: Keepers, flag: Path) -> None:
     assert not folder.exists()
 
 
-async def test_a_server_that_was_upgraded_under_a_turn(tmp_path: Path) -> None:
-    """O2: the turn that a keeper of another version holds is completed, and the next prompt gets a keeper of ours."""
+async def test_a_server_that_was_upgraded_during_a_turn(tmp_path: Path) -> None:
+    """O2: A turn under a keeper of another version is completed, and the next prompt gets a keeper of ours."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))

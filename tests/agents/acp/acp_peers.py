@@ -48,7 +48,7 @@ class Ear:
         return [update.text for update in self.updates if update.text is not None]
 
     def echoes(self, method: str) -> list[dict[str, Any]]:
-        """What the echo agent was told with this method."""
+        """Returns what the echo agent received with this method."""
         told = [msgspec.json.decode(u.raw)["message"] for u in self.updates if u.kind == "echo"]
         return [message for message in told if message.get("method") == method]
 
@@ -62,7 +62,7 @@ class Ear:
         self.numbers.append(last)
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
-        await asyncio.sleep(0)  # what follows waits for it
+        await asyncio.sleep(0)  # later lines wait for this
         self.heard.append(request)
         self.numbers.append(number)
 
@@ -83,7 +83,7 @@ class Ear:
 
 
 class CheckedLink:
-    """A link that lets no line pass that the protocol does not allow a client to send."""
+    """A link that refuses to send a line that the protocol does not allow."""
 
     def __init__(self, link: ProcessLink) -> None:
         self._link = link
@@ -133,7 +133,7 @@ class Peer:
         self.run = asyncio.create_task(self.connection.run())
 
     async def open(self) -> str:
-        """Gets as far as a session."""
+        """Initializes the agent and creates a session."""
         await self.client.initialize()
         return (await self.client.new_session("/")).session_id
 

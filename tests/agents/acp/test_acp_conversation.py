@@ -30,7 +30,7 @@ def say(text: str) -> list[TextBlock]:
 
 @pytest.mark.skipif(not AcpSchema.at_hand(), reason="needs the published schema of the protocol")
 async def test_every_call_follows_the_schema() -> None:
-    """C1: each kind of line that we send is one that the published schema allows (the link checks them all)."""
+    """C1: Every kind of line that we send is allowed by the published schema (the link checks them all)."""
     async with peer("echo") as agent:
         client = agent.client
         await client.initialize()
@@ -74,7 +74,7 @@ async def test_every_call_follows_the_schema() -> None:
 
 
 async def test_the_client_introduces_itself() -> None:
-    """C2: the client names itself and offers neither files nor terminals."""
+    """C2: The client names itself and offers neither files nor terminals."""
     async with peer("echo") as agent:
         await agent.client.initialize()
         [said] = agent.ear.echoes("initialize")
@@ -86,7 +86,7 @@ async def test_the_client_introduces_itself() -> None:
 
 
 async def test_the_key_is_the_id() -> None:
-    """Q4: a prompt is sent under the id of its task and attempt, and never twice."""
+    """Q4: A prompt is sent under the id of its task and attempt, and never twice."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("hi"), "prompt:019a:1")
@@ -98,7 +98,7 @@ async def test_the_key_is_the_id() -> None:
 
 
 async def test_updates_come_before_the_answer() -> None:
-    """Q1: when a prompt returns, everything that the agent wrote before has been delivered, in order."""
+    """Q1: When a prompt returns, everything that the agent wrote before has been delivered, in order."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("hi"), "p")
@@ -106,7 +106,7 @@ async def test_updates_come_before_the_answer() -> None:
 
 
 async def test_the_waiter_continues_before_later_lines() -> None:
-    """Q1: lines after the end of a turn are not delivered before the prompt returns."""
+    """Q1: Lines after the end of a turn are not delivered before the prompt returns."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("late"), "p")
@@ -115,7 +115,7 @@ async def test_the_waiter_continues_before_later_lines() -> None:
 
 
 async def test_everything_carries_its_line_number() -> None:
-    """O2: the handler knows up to which line it has stored, and which line ended a turn."""
+    """O2: The handler knows up to which line it has stored, and which line ended a turn."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("ask"), "p")
@@ -126,7 +126,7 @@ async def test_everything_carries_its_line_number() -> None:
 
 
 async def test_requests_of_the_agent_are_answered_by_id() -> None:
-    """C1: the agent's requests arrive in order with its updates, and answers carry their id."""
+    """C1: The agent's requests arrive in order with its updates, and answers carry their id."""
     async with peer("echo") as agent:
         session = await agent.open()
         await agent.client.prompt(session, say("ask"), "p")
@@ -160,7 +160,7 @@ async def waiting_prompt(agent: Peer, key: str) -> "asyncio.Task[object]":
 
 
 async def test_a_cancelled_request_is_withdrawn() -> None:
-    """T3: when a waiter is cancelled, the agent is told which request is no longer needed."""
+    """T3: When a waiter is cancelled, the agent is told which request is no longer needed."""
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         task.cancel()
@@ -173,7 +173,7 @@ async def test_a_cancelled_request_is_withdrawn() -> None:
 
 
 async def test_a_timed_out_request_is_withdrawn() -> None:
-    """C1: a request that timed out is withdrawn too."""
+    """C1: A request that timed out is withdrawn too."""
     async with peer("echo") as agent:
         params = {"sessionId": await agent.open(), "prompt": [{"type": "text", "text": "wait"}]}
         with pytest.raises(AgentTimeout):
@@ -182,7 +182,7 @@ async def test_a_timed_out_request_is_withdrawn() -> None:
 
 
 async def test_a_detached_wait_leaves_the_turn_running() -> None:
-    """O2: a server that stops does not withdraw the turn that goes on without it."""
+    """O2: A server that stops does not withdraw the turn, which continues without it."""
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         agent.connection.detach()
@@ -193,7 +193,7 @@ async def test_a_detached_wait_leaves_the_turn_running() -> None:
 
 
 async def test_a_stopped_reader_fails_its_waiters() -> None:
-    """C1: no request waits forever on a connection that is no longer read."""
+    """C1: No request waits forever on a connection that is no longer read."""
     async with peer("echo") as agent:
         task = await waiting_prompt(agent, "p")
         agent.run.cancel()
@@ -202,7 +202,7 @@ async def test_a_stopped_reader_fails_its_waiters() -> None:
 
 
 async def test_replay(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """C1: the recorded lines arrive whole and in order, in far fewer batches than lines."""
+    """C1: The recorded lines arrive whole and in order, in far fewer batches than lines."""
     path = tmp_path_factory.mktemp("replay") / "recording.jsonl"
     update = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"tick %d "}}'
     line = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"replay","update":%s}}'

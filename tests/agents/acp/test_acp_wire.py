@@ -31,7 +31,7 @@ def update_line(update: bytes) -> bytes:
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"])
 def test_a_chunk_has_its_text(kind: str) -> None:
-    """R4: text of the agent and of the user is read out, with the message that it belongs to."""
+    """R4: Text of the agent and of the user is read out, with the message that it belongs to."""
     raw = b'{"sessionUpdate":"%s","content":{"type":"text","text":"h\xc3\xa9"},"messageId":"m"}' % kind.encode()
     line = update_line(raw)
     message = decode(line)
@@ -64,7 +64,7 @@ def test_a_chunk_has_its_text(kind: str) -> None:
     ],
 )
 def test_any_other_update_keeps_its_bytes(kind: str, raw: bytes) -> None:
-    """R4: an update that we do not read, or do not know, is kept as it was written."""
+    """R4: An update that we do not read, or do not know, is kept as it was written."""
     message = decode(update_line(raw))
     assert isinstance(message, Update)
     assert (message.kind, message.text, message.raw) == (kind, None, raw)
@@ -72,7 +72,7 @@ def test_any_other_update_keeps_its_bytes(kind: str, raw: bytes) -> None:
 
 @given(fields=st.dictionaries(st.text(max_size=8), JSON, max_size=4), kind=st.text(max_size=10))
 def test_unknown_updates_are_kept_byte_for_byte(fields: dict[str, object], kind: str) -> None:
-    """R4: whatever an agent puts into an update comes out as the same bytes."""
+    """R4: Whatever an agent puts into an update comes out as the same bytes."""
     raw = msgspec.json.encode({**fields, "sessionUpdate": kind})
     message = decode(update_line(raw))
     assert isinstance(message, Update)
@@ -91,7 +91,7 @@ def test_meta_in_an_update_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("number", "found"), [(b"0", 0), (b'"0"', "0"), (b"null", None)])
 def test_a_request_keeps_its_id(number: bytes, found: int | str | None) -> None:
-    """C1: ids of the agent come back exactly: a number, a string and null are three things."""
+    """C1: The agent's ids come back exactly; a number, a string and null are different ids."""
     line = b'{"jsonrpc":"2.0","id":' + number + b',"method":"session/request_permission","params":{"a": 1}}'
     request = decode(line)
     assert isinstance(request, AgentRequest)
@@ -105,13 +105,13 @@ def test_a_request_keeps_its_id(number: bytes, found: int | str | None) -> None:
 
 
 def test_an_update_with_an_id_is_a_request() -> None:
-    """C1: a message with an id needs an answer, whatever its method."""
+    """C1: A message with an id needs an answer, whatever its method."""
     line = b'{"id":4,"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x"}}}'
     assert isinstance(decode(line), AgentRequest)
 
 
 def test_answers() -> None:
-    """C1: results, errors with data, errors of an odd shape, and a result that was left out."""
+    """C1: Decodes results, errors with data, malformed errors, and a missing result."""
     assert decode(b'{"jsonrpc":"2.0","id":"k","result":{"a":1}}') == Response("k", Raw(b'{"a":1}'), None)
     assert decode(b'{"id":"k","result":null,"error":{"code":-32000,"message":"m","data":[1]}}') == Response(
         "k", Raw(), RpcError(-32000, "m", [1])
@@ -122,13 +122,13 @@ def test_answers() -> None:
 
 
 def test_other_notifications() -> None:
-    """C1: a notification with and without parameters."""
+    """C1: Decodes a notification with and without parameters."""
     assert decode(b'{"method":"_x/y","params":[1]} \r') == Notification("_x/y", Raw(b"[1]"))
     assert decode(b'{"method":"_x/y"}') == Notification("_x/y", Raw())
 
 
 def test_half_a_character_is_replaced() -> None:
-    """R4: a lone surrogate is replaced, since it cannot be stored; pairs stay."""
+    """R4: A lone surrogate is replaced, since it cannot be stored; pairs stay."""
     template = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}'
     for written, read in [
         (rb"a\ud83d", "a\ufffd"),
@@ -164,7 +164,7 @@ def test_half_a_character_is_replaced() -> None:
     ],
 )
 def test_junk(line: bytes) -> None:
-    """C1: a line that is not a message is recognized and never breaks the reader."""
+    """C1: A line that is not a message is recognized and never breaks the reader."""
     with pytest.raises(Junk):
         decode(line)
 
@@ -179,7 +179,7 @@ def test_junk(line: bytes) -> None:
     ],
 )
 def test_an_unreadable_permission_request_is_recognized(line: bytes, id: object) -> None:
-    """C1: an agent waits for the answer, so an unreadable request is recognized, by its id if possible."""
+    """C1: An agent waits for the answer, so an unreadable request is recognized, by its id if possible."""
     with pytest.raises(UnreadableRequest) as caught:
         decode(line)
     assert caught.value.id == id
@@ -194,13 +194,13 @@ def test_an_unreadable_permission_request_is_recognized(line: bytes, id: object)
     ],
 )
 def test_a_log_line_about_a_permission_is_junk(line: bytes) -> None:
-    """C1: lines that agents log are not requests."""
+    """C1: Lines that agents log are not requests."""
     with pytest.raises(Junk) as junk:
         decode(line)
     assert not isinstance(junk.value, UnreadableRequest)
 
 
 def test_the_id_of_a_request_may_be_any_number() -> None:
-    """C1: the agent may use any number as an id."""
+    """C1: The agent may use any number as an id."""
     asked = decode(b'{"id":1.5,"method":"session/request_permission","params":{}}')
     assert isinstance(asked, AgentRequest) and asked.id == 1.5

@@ -48,7 +48,7 @@ async def lines_until_closed(link: ProcessLink) -> list[bytes]:
     ],
 )
 async def test_nothing_to_start(argv: list[str], cwd: str, words: str) -> None:
-    """C1: a missing program or folder is reported plainly."""
+    """C1: A missing program or folder is reported plainly."""
     with pytest.raises(AgentFailed, match=words) as caught:
         await start(*argv, cwd=cwd)
     assert caught.value.code == "agent_missing"
@@ -56,7 +56,7 @@ async def test_nothing_to_start(argv: list[str], cwd: str, words: str) -> None:
 
 
 async def test_a_file_that_cannot_run(tmp_path: Path) -> None:
-    """C1: a program that the system refuses to run is the same failure."""
+    """C1: A program that the system refuses to run is the same failure."""
     program = tmp_path / "agent"
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o644)
@@ -69,7 +69,7 @@ async def test_a_file_that_cannot_run(tmp_path: Path) -> None:
 
 
 async def test_lines_both_ways(tmp_path: Path) -> None:
-    """C1: lines come back whole and in order, in the folder and with the environment that were asked for."""
+    """C1: Lines come back whole and in order, in the requested folder and environment."""
     (tmp_path / "agent").symlink_to("/bin/cat")
     async with await start_process(["./agent"], cwd=str(tmp_path), env={"X": "1"}) as link:
         for number in range(3):
@@ -88,7 +88,7 @@ async def test_lines_both_ways(tmp_path: Path) -> None:
 
 
 async def test_the_exit_is_reported() -> None:
-    """O2: the code, the last words and the last line, even one without its newline."""
+    """O2: Reports the exit code, the stderr and the last line, even without a newline."""
     async with await start("sh", "-c", "echo one; echo why >&2; printf two; exit 3") as link:
         assert await lines_until_closed(link) == [b"one", b"two"]
         with pytest.raises(LinkClosed) as closed:
@@ -97,7 +97,7 @@ async def test_the_exit_is_reported() -> None:
 
 
 async def test_a_signal_is_reported() -> None:
-    """O2: an agent that was killed from outside."""
+    """O2: Reports the signal that killed an agent from outside."""
     async with await start("cat") as link:
         os.kill(link.pid, signal.SIGKILL)
         with pytest.raises(LinkClosed) as closed:
@@ -106,14 +106,14 @@ async def test_a_signal_is_reported() -> None:
 
 
 async def test_stderr_is_a_file_to_the_agent() -> None:
-    """C1: commands of an agent may open /dev/stderr, which works only on pipes."""
+    """C1: Commands of an agent can open /dev/stderr, which works with pipes but not with sockets."""
     async with await start("sh", "-c", "echo hello > /dev/stderr") as link:
         await lines_until_closed(link)
         assert link.stderr_tail() == "hello\n"
 
 
 async def test_stderr_is_read_and_bounded() -> None:
-    """C1: a megabyte of stderr blocks nobody, and only its tail is kept."""
+    """C1: A megabyte of stderr blocks nobody, and only its tail is kept."""
     async with peer("stderr_flood") as agent:
         await agent.open()
         tail = agent.link.stderr_tail()
@@ -135,7 +135,7 @@ async def blocked_at(pid: int) -> int:
     before = 0
 
     def look() -> int | None:
-        # Unless reading is paused, the event loop reads from the pipe between two looks, which wakes the process.
+        # Unless reading is paused, the event loop reads from the pipe between two checks, which wakes the process.
         nonlocal before
         earlier, before = before, process.io_counters().write_chars
         is_blocked = before == earlier > process_pipes.UNDELIVERED_LIMIT
@@ -154,21 +154,21 @@ async def test_reading_pauses_while_lines_are_not_taken() -> None:
 
 
 async def test_a_dead_agent_loses_no_unread_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: lines from before the end are delivered after it, however late."""
+    """O2: Lines from before the end are delivered after it, however late."""
     monkeypatch.setattr(process_link, "LAST_WORDS", 0.01)
-    # More than we take unread, but what is left fits into the pipe: the agent can end.
+    # More than we buffer unread, but the rest fits into the pipe, so the agent can exit.
     count = process_pipes.UNDELIVERED_LIMIT // 100 + 640
     flood = f"import sys\nfor i in range({count}): sys.stdout.write(f'{{i:099d}}\\n')"
     async with await start(sys.executable, "-c", flood) as link:
         await eventually(lambda: gone(link.pid))
-        # Longer than the silence after which the pipe would be abandoned if nothing were left in it.
+        # Longer than the silence after which an empty pipe would be abandoned.
         await asyncio.sleep(5 * process_link.LAST_WORDS)
         lines = await lines_until_closed(link)
     assert lines == [b"%099d" % number for number in range(count)]
 
 
 async def test_end_leaves_no_process() -> None:
-    """O2: an agent that ignores EOF and SIGTERM is ended, with its grandchild in another session."""
+    """O2: An agent that ignores EOF and SIGTERM is ended, with its grandchild in another session."""
     async with peer("never_exits") as agent:
         session = await agent.open()
         await agent.client.prompt(session, [], "p1")
@@ -183,7 +183,7 @@ async def test_end_leaves_no_process() -> None:
 
 
 async def test_end_includes_leftover_commands() -> None:
-    """O2: when the agent exits politely, a command that it left behind is ended too."""
+    """O2: When the agent exits politely, a command that it left behind is ended too."""
     async with peer("leaves_children") as agent:
         session = await agent.open()
         await agent.client.prompt(session, [], "p1")
@@ -195,18 +195,18 @@ async def test_end_includes_leftover_commands() -> None:
 
 
 async def test_a_death_is_noticed_while_a_command_holds_the_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: the agent ends with its process, not with the last process that holds its stdout."""
+    """O2: The agent ends with its process, not with the last process that holds its stdout."""
     monkeypatch.setattr(process_link, "LAST_WORDS", 0.1)
     async with peer("leaves_children", "crash") as agent:
         session = await agent.open()
         with pytest.raises(AgentFailed, match="ended with code 5"):
             await agent.client.prompt(session, [], "p1")
-        # Nothing leads from a dead agent to its orphans; whoever must end those too is their subreaper.
+        # A dead agent's orphans cannot be traced back to it; only a subreaper could end them too.
         os.kill(int(agent.ear.texts[0]), signal.SIGKILL)
 
 
 async def test_end_is_idempotent_and_not_cut_short() -> None:
-    """T3: a caller that is cancelled while it ends an agent still leaves no process behind."""
+    """T3: A caller that is cancelled while it ends an agent still leaves no process behind."""
     link = await start(*command("never_exits"))
     await asyncio.sleep(0)
     first, second = (asyncio.create_task(link.end(grace=0.1)) for _ in range(2))

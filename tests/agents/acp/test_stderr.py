@@ -1,4 +1,4 @@
-"""Tests which line of a dead agent's stderr people are shown."""
+"""Tests which line of a dead agent's stderr is shown to people."""
 
 import pytest
 
@@ -40,6 +40,6 @@ note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
         ("", ""),
     ],
 )
-def test_the_line_that_tells_why(stderr: str, line: str) -> None:
-    """R1, T3: The error of a dead agent quotes the line that tells why, not the noise that follows it."""
+def test_the_line_with_the_cause_is_quoted(stderr: str, line: str) -> None:
+    """R1, T3: The error of a dead agent quotes the line that explains its death, not the noise that follows it."""
     assert telling_line(stderr) == line

@@ -54,13 +54,13 @@ def section(title: str) -> str:
 
 @pytest.mark.parametrize("title", SECTIONS)
 def test_every_field_is_explained(title: str) -> None:
-    """P1: every table of a description has its section, which names every field and no other."""
+    """P1: Every table of an agent's file has a section that names exactly its fields."""
     explained = re.findall(r"^\| `([a-z-]+)` \| \S", section(title), re.MULTILINE)
     assert sorted(explained) == sorted(field.encode_name for field in msgspec.structs.fields(SECTIONS[title]))
 
 
 def test_the_examples_can_be_loaded(tmp_path: Path) -> None:
-    """P1: the files in the page are ones that the catalog takes."""
+    """P1: The catalog accepts the example files on the page."""
     examples = re.findall(r"```toml\n# [^\n]*/agents/([a-z-]+)\.toml\n(.*?)```", GUIDE, re.DOTALL)
     assert [name for name, _ in examples] == ["mine", "claude-code"]
     (tmp_path / "agents").mkdir()
@@ -76,7 +76,7 @@ def test_the_examples_can_be_loaded(tmp_path: Path) -> None:
 
 
 def test_every_mode_of_every_agent_is_in_the_table() -> None:
-    """P1: the mapping is published whole: a row for each mode, in which each agent's own stands."""
+    """P1: The published table has a row for each mode, with each agent's own mode."""
     table = AGENTS.partition("<!-- modes -->")[2].partition("<!-- end of modes -->")[0]
     known = [entry for entry in load_catalog(Path("/nowhere")).entries() if entry.package is not None]
     for mode in MODES:
@@ -89,6 +89,6 @@ def test_every_mode_of_every_agent_is_in_the_table() -> None:
         assert all(item.note in table for item in map(entry.mode, MODES))
 
 
-def test_there_is_a_place_for_what_was_measured() -> None:
-    """P1: the suite with real agents writes its table there."""
+def test_there_is_a_section_for_measured_results() -> None:
+    """P1: The page has the section into which the suite with real agents writes its table."""
     assert MEASURED.count("<!-- measured -->\n") == MEASURED.count("<!-- /measured -->\n") == 1

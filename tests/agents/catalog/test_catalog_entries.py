@@ -32,7 +32,7 @@ def described(tmp_path: Path, name: str) -> CatalogEntry:
 
 
 def own(tmp_path: Path, name: str, text: str) -> Catalog:
-    """The catalog with a file of the user's."""
+    """Returns the catalog with a file of the user's."""
     (tmp_path / "agents").mkdir(exist_ok=True)
     (tmp_path / "agents" / f"{name}.toml").write_text(text, "utf-8")
     return load_catalog(tmp_path)
@@ -59,8 +59,8 @@ def test_modes_of_one_rank_have_the_same_settings(tmp_path: Path, name: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rank_never_rises(tmp_path: Path, name: str) -> None:
-    """P1: settings that a lower mode has left behind do not come back for a higher one, an agent may be in the mode of
-    its session, and in none that stands only for higher ones; `plan` shares its own mode with no other."""
+    """P1: Rising modes never return to the settings of a lower one; an agent may be in its session's mode, but in none
+    that only higher ones use; `plan` shares its own mode with no other."""
     entry = described(tmp_path, name)
     order = [_settings(entry.mode(mode)) for mode in BY_RANK]
     changes = [order[0], *(after for before, after in pairwise(order) if after != before)]
@@ -75,7 +75,7 @@ def test_rank_never_rises(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rules_make_an_agent_ask(tmp_path: Path, name: str) -> None:
-    """P3: while people have rules, every mode above `ask` has the settings of `ask`; lower ones keep theirs."""
+    """P3: While rules exist, every mode above `ask` has the settings of `ask`; lower ones keep theirs."""
     entry = described(tmp_path, name)
     for mode in MODES:
         expected = entry.mode("ask") if RANK[mode] > RANK["ask"] else entry.mode(mode)
@@ -83,8 +83,8 @@ def test_rules_make_an_agent_ask(tmp_path: Path, name: str) -> None:
     assert not entry.may_be_in(entry.mode("bypassPermissions").mode, "plan", strict=True)
 
 
-def test_what_claude_is_told_to_ask_shrinks_with_the_rank(tmp_path: Path) -> None:
-    """P1, P3: Claude Code reads no settings of a repository in any mode, and asks about less only in a higher one."""
+def test_claude_asks_about_less_in_higher_modes(tmp_path: Path) -> None:
+    """P1, P3: Claude Code reads no repository settings in any mode, and only higher modes ask about less."""
     entry = described(tmp_path, "claude-code")
     asked: list[set[str]] = []
     for mode in BY_RANK:
@@ -97,8 +97,9 @@ def test_what_claude_is_told_to_ask_shrinks_with_the_rank(tmp_path: Path) -> Non
     assert {"Bash", "WebFetch", "WebSearch"} < asked[BY_RANK.index("acceptEdits")]
 
 
-def test_what_opencode_is_allowed_grows_with_the_rank(tmp_path: Path) -> None:
-    """P1: OpenCode's agents are ours, each allows what the lower one does, and only the last one everything."""
+def test_opencode_allows_more_in_higher_modes(tmp_path: Path) -> None:
+    """P1: Bough defines OpenCode's agents; each allows at least what the lower one does, and only the last one allows
+    everything."""
     entry = described(tmp_path, "opencode")
     start = entry.start["default"]
     agents: dict[str, Any] = start.json_env["OPENCODE_CONFIG_CONTENT"]["agent"]
@@ -118,7 +119,7 @@ def _settings(mode: ModeSettings) -> tuple[str, str]:
 
 
 def test_single_fields_of_an_agent_are_changed(tmp_path: Path) -> None:
-    """O1: a file that extends a described agent changes what it names, all the way down, and keeps the rest."""
+    """O1: A file that extends an agent changes the fields it names, however deeply nested, and keeps the rest."""
     text = 'extends = "claude-code"\ncommand = ["~/claude"]\nenv.X = "1"\nmodes.auto = "default"\nquirks.usage = "call"'
     entry = own(tmp_path, "claude-code", text).get("claude-code")
     plain = load_catalog(tmp_path / "nowhere").get("claude-code")
@@ -130,8 +131,8 @@ def test_single_fields_of_an_agent_are_changed(tmp_path: Path) -> None:
     assert entry.origin == str(tmp_path / "agents" / "claude-code.toml")
 
 
-def test_rights_go_with_the_entry(tmp_path: Path) -> None:
-    """P1: a second agent beside a described one is pinned, sandboxed and asked about like that one."""
+def test_rights_are_extended_too(tmp_path: Path) -> None:
+    """P1: An agent that extends another one has the same pinned options and the same sandbox."""
     catalog = own(tmp_path, "second", 'extends = "codex"\n')
     catalog = own(tmp_path, "third", 'extends = "copilot"\n[pinned-options]\nother = true\n')
     assert catalog.get("second").quirks.sandboxed
@@ -139,7 +140,7 @@ def test_rights_go_with_the_entry(tmp_path: Path) -> None:
 
 
 def test_an_extended_agent_can_have_another_name(tmp_path: Path) -> None:
-    """O1: the same under another name stands beside the one that it extends."""
+    """O1: An agent that extends another one under a new name exists beside it."""
     catalog = own(tmp_path, "second", 'extends = "demo"\ntitle = "Second"')
     assert (catalog.get("second").title, catalog.get("demo").title) == ("Second", "Demo agent")
     assert catalog.get("second").command == catalog.get("demo").command
@@ -159,8 +160,8 @@ def test_an_extended_agent_can_have_another_name(tmp_path: Path) -> None:
         ('title = "\\u0000"\ncommand = "x"', "Expected `array`"),
     ],
 )
-def test_a_broken_file_is_known_as_such(tmp_path: Path, text: str, said: str) -> None:
-    """O1: a file that describes no agent is left out, with the reason, which whoever asks for the agent is told."""
+def test_a_broken_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
+    """O1: A file that does not describe an agent is left out, and asking for the agent raises the reason."""
     catalog = own(tmp_path, "mine", text)
     (broken,) = catalog.broken
     assert (broken.name, broken.origin) == ("mine", str(tmp_path / "agents" / "mine.toml"))
@@ -171,15 +172,15 @@ def test_a_broken_file_is_known_as_such(tmp_path: Path, text: str, said: str) ->
     assert catalog.names() == NAMES
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    """O1: also a file that is not UTF-8 only makes its own agent unknown."""
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    """O1: A file that is not UTF-8 affects only its own agent."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "mine.toml").write_bytes(b"\xff\xfe")
     assert [item.name for item in load_catalog(tmp_path).broken] == ["mine"]
 
 
 def test_every_field_can_be_written(tmp_path: Path) -> None:
-    """O1: what the catalog holds survives being written down and read again: names are those of TOML."""
+    """O1: Everything in the catalog survives being written to TOML and read again."""
     for name in NAMES:
         entry = described(tmp_path, name)
         assert msgspec.convert(msgspec.to_builtins(entry), CatalogEntry) == entry

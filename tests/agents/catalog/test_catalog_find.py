@@ -18,7 +18,7 @@ PACKAGE = Package(npm="@some/tiny", version="1.2.3")
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH, still empty."""
+    """Returns the only folder on the PATH, which is still empty."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -37,7 +37,7 @@ def program(file: Path) -> str:
 
 
 def test_on_the_path(path: Path, tmp_path: Path) -> None:
-    """O1: a program on the PATH comes first; its version is that of its package, with links followed."""
+    """O1: A program on the PATH comes first; its version is that of its package, with links followed."""
     package = tmp_path / "lib" / "tiny"
     real = program(package / "dist" / "main.js")
     (package / "package.json").write_text(json.dumps({"version": "9.9.9"}))
@@ -51,7 +51,7 @@ def test_on_the_path(path: Path, tmp_path: Path) -> None:
 
 
 def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
-    """O1: next comes a package in the data folder, under the package's program name."""
+    """O1: Next comes a package in the data folder, under the package's program name."""
     program(path / "npx")
     renamed = entry(Package(npm="@some/tiny", version="1.2.3", bin="tiny-acp"))
     there = program(npm_folder(tmp_path, renamed) / "node_modules" / ".bin" / "tiny-acp")
@@ -60,7 +60,7 @@ def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
 
 
 def test_through_npx(path: Path, tmp_path: Path) -> None:
-    """O1: next comes npx, with exactly the tested version."""
+    """O1: Next comes npx, with exactly the tested version."""
     npx = program(path / "npx")
     found = find(entry(), tmp_path)
     assert found is not None and (found.how, found.version) == ("npx", "1.2.3")
@@ -69,7 +69,7 @@ def test_through_npx(path: Path, tmp_path: Path) -> None:
 
 
 def test_not_at_all(path: Path, tmp_path: Path) -> None:
-    """O1: otherwise it cannot be started, and the error says how to install it."""
+    """O1: Otherwise it cannot be started, and the error says how to install it."""
     assert find(entry(), tmp_path) is None
     with pytest.raises(Invalid, match=r"'tiny' was not found\. Install it with: bough agents install tiny") as caught:
         startable(entry(), tmp_path)
@@ -79,13 +79,13 @@ def test_not_at_all(path: Path, tmp_path: Path) -> None:
     alone.install = "Ask your friends."
     with pytest.raises(Invalid, match=r"Ask your friends\.$"):
         startable(alone, tmp_path)
-    # A file that cannot be run is no program.
+    # A file that is not executable is not a program.
     (path / "tiny").write_text("no")
     assert find(entry(), tmp_path) is None
 
 
-def test_our_own_have_our_version(tmp_path: Path) -> None:
-    """A2: agents that come with Bough have its version; one of the user's that is no package has none."""
+def test_versions_of_our_own_agents(tmp_path: Path) -> None:
+    """A2: Agents that come with Bough have its version; a user's agent that is not a package has none."""
     catalog = load_catalog(tmp_path)
     for name in ("demo", "terminal"):
         found = catalog.find(catalog.get(name))
@@ -97,8 +97,9 @@ def test_our_own_have_our_version(tmp_path: Path) -> None:
     assert found is not None and found.version is None
 
 
-def test_whether_a_key_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O1: a variable that is not empty or a file that exists counts as a login; without either one cannot tell."""
+def test_a_login_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: A non-empty variable or an existing file counts as a login; if an agent names neither, the answer is
+    unknown."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TINY_KEY", raising=False)
     one = entry()
@@ -117,7 +118,8 @@ def test_whether_a_key_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_default_agent(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O1: the first of the preferred ones that is installed and has a key; npx does not count; else the demo agent."""
+    """O1: The default is the first preferred agent that is installed (not through npx) and logged in, or else the demo
+    agent."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "GEMINI_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""Preparing a start: which variables win, what the agent is told, and what is hidden from it."""
+"""Preparing a start: which variables win, what the agent gets, and what is hidden from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def prepared(
 
 
 def test_which_variables_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2: a session's variables override the server's and the catalog's, but never those that are about rights."""
+    """P2: A session's variables override the server's and the catalog's, except variables about rights."""
     for name in ("SERVER", "ENTRY", "START", "TINY_HOME", "RESTRICT"):
         monkeypatch.setenv(name, "server")
     one = entry(
@@ -60,7 +60,7 @@ def test_hidden_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_start_of_a_mode(tmp_path: Path) -> None:
-    """P1: a mode names its start; one that names none has that called default; marks are filled however deep."""
+    """P1: A mode names its start settings, or uses those called default; placeholders are filled at any depth."""
     one = entry(
         start={
             "default": StartSettings(args=["--careful"], meta={"deep": [{"where": "{cwd}"}]}),
@@ -78,7 +78,7 @@ def test_the_start_of_a_mode(tmp_path: Path) -> None:
 
 
 def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2: what the user or the session has in them stays, ours wins and comes last."""
+    """P2: Values of the user or the session are kept, but ours win and come last."""
     ours = {"agent": {"a": {"rights": "ask"}}, "dir": "{cwd}", "*": "ask"}
     one = entry(start={"default": StartSettings(json_env={"TINY_CONFIG": ours})})
     assert json.loads(prepared(tmp_path, one).env["TINY_CONFIG"]) == ours | {"dir": f"{tmp_path}/cwd"}
@@ -96,7 +96,7 @@ def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_repository_with_settings(tmp_path: Path) -> None:
-    """P3: people learn why an agent is restricted; without such files there is no notice."""
+    """P3: A notice explains why an agent is restricted; without such files there is none."""
     repository = RepositoryFiles(
         restrict=[".env"],
         restrict_env={"TRUST": "no"},

@@ -12,7 +12,7 @@ from bough.agents.catalog.repository_files import LONGEST_INSTRUCTIONS, digest, 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    """A repository below a folder that has files of its own, which are not the repository's."""
+    """Returns a repository below a folder with files of its own, which do not belong to the repository."""
     put(tmp_path / ".agent" / "plugin" / "outside.js")
     put(tmp_path / "AGENTS.md", "outside")
     folder = tmp_path / "repo"
@@ -31,7 +31,7 @@ def found(cwd: Path, *patterns: str) -> list[str]:
 
 
 def test_up_to_the_root_of_the_repository(repo: Path) -> None:
-    """P3: agents look in the folders above, too, so these count up to the repository's own and no further."""
+    """P3: Agents also read the folders above, so files count up to the repository's own folder and no further."""
     put(repo / ".agent" / "plugin" / "a.js")
     put(repo / "sub" / "deep" / ".agent" / "plugin" / "b.js")
     put(repo / "sub" / ".env")
@@ -41,8 +41,8 @@ def test_up_to_the_root_of_the_repository(repo: Path) -> None:
     assert found(cwd) == found(cwd, "nothing") == []
 
 
-def test_a_folder_that_is_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P3: there every folder above counts, below the home folder: what is in that is the user's own."""
+def test_a_folder_that_is_not_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P3: Outside a repository every folder above counts, up to but not including the home folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     put(tmp_path / ".env")
     put(tmp_path / "above" / ".env")
@@ -52,7 +52,7 @@ def test_a_folder_that_is_no_repository(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_agents_that_look_beyond_the_repository(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P3: for those the folders above the repository count too."""
+    """P3: For these agents, the folders above the repository count too."""
     monkeypatch.setenv("HOME", str(repo.parents[1]))
     put(repo / ".agent" / "plugin" / "a.js")
     assert found(repo, ".agent/plugin") == [".agent/plugin/a.js"]
@@ -61,14 +61,14 @@ def test_agents_that_look_beyond_the_repository(repo: Path, monkeypatch: pytest.
 
 
 def test_a_worktree_has_a_file_for_git(repo: Path) -> None:
-    """P3: a linked working copy is a repository of its own."""
+    """P3: A linked worktree is a repository of its own."""
     put(repo / ".env")
     put(repo / ".worktrees" / "w" / ".git", "gitdir: elsewhere")
     assert found(repo / ".worktrees" / "w", ".env") == []
 
 
 def test_links_are_followed(repo: Path, tmp_path: Path) -> None:
-    """P3: a link to a folder stands for what is in it, so that a change there is a change; loops end."""
+    """P3: A link to a folder stands for the files in it, so a change there is a change; loops end."""
     real = tmp_path / "elsewhere"
     put(real / "a.js")
     put(real / "sub" / "b.js")
@@ -85,15 +85,15 @@ def test_links_are_followed(repo: Path, tmp_path: Path) -> None:
 
 
 def test_a_link_below_a_folder_is_followed(repo: Path, tmp_path: Path) -> None:
-    """P3: nothing can be hidden behind a link further down."""
+    """P3: A link further down cannot hide a file."""
     put(tmp_path / "elsewhere" / "a.js")
     (repo / ".agent" / "plugin").mkdir(parents=True)
     (repo / ".agent" / "plugin" / "sub").symlink_to(tmp_path / "elsewhere")
     assert found(repo, ".agent/plugin") == [".agent/plugin/sub/a.js"]
 
 
-def test_however_many_there_are(repo: Path) -> None:
-    """P3: nothing can be hidden behind many files: each one is found, and counts."""
+def test_many_files_are_all_found(repo: Path) -> None:
+    """P3: Many files cannot hide one: each is found, and counts."""
     files = [str(put(repo / ".agent" / "plugin" / f"{number:04}.js")) for number in range(300)]
     assert len(found(repo, ".agent/plugin", ".agent/*")) == 300
     before = digest(files)
@@ -102,7 +102,7 @@ def test_however_many_there_are(repo: Path) -> None:
 
 
 def test_instructions_do_not_lead_out_of_the_repository(repo: Path, tmp_path: Path) -> None:
-    """C3: a link to a file elsewhere is not read to the model; one within the repository is."""
+    """C3: A link to a file outside the repository is not passed to the model; one inside is."""
     (tmp_path / "secret").write_text("the key")
     (repo / "AGENTS.md").symlink_to(tmp_path / "secret")
     assert read_instructions(str(repo), ["AGENTS.md"]) == ""
@@ -112,8 +112,8 @@ def test_instructions_do_not_lead_out_of_the_repository(repo: Path, tmp_path: Pa
     assert "be kind" in read_instructions(str(repo), ["AGENTS.md"])
 
 
-def test_a_fingerprint_is_of_names_and_contents(repo: Path) -> None:
-    """P3: what was allowed once is asked about again when a file changes, comes, goes or cannot be read."""
+def test_a_fingerprint_covers_names_and_contents(repo: Path) -> None:
+    """P3: An allowed repository is asked about again when a file changes, appears, disappears or becomes unreadable."""
     one, two = put(repo / "one", "1"), put(repo / "two", "2")
     seen = {digest([one, two]), digest([one]), digest([two])}
     assert digest([one, two]) == digest([one, two])
@@ -124,8 +124,8 @@ def test_a_fingerprint_is_of_names_and_contents(repo: Path) -> None:
     assert len(seen) == 5
 
 
-def test_instructions_come_from_general_to_special(repo: Path) -> None:
-    """C1: of several names in one folder the first counts; files above the repository do not."""
+def test_instructions_go_from_general_to_specific(repo: Path) -> None:
+    """C1: Of several names in one folder the first counts; files above the repository do not."""
     put(repo / "CLAUDE.md", "  top claude \n")
     put(repo / "AGENTS.md", "top agents")
     put(repo / "sub" / "AGENTS.md", "sub agents")
@@ -136,8 +136,8 @@ def test_instructions_come_from_general_to_special(repo: Path) -> None:
     assert read_instructions(str(repo / "sub"), []) == read_instructions(str(repo / "sub"), ["NONE.md"]) == ""
 
 
-def test_instructions_have_an_end(repo: Path) -> None:
-    """C1: together they are cut at a length; an empty file and odd bytes do no harm."""
+def test_instructions_have_a_limit(repo: Path) -> None:
+    """C1: The combined text is cut at a limit; an empty file and invalid bytes do no harm."""
     put(repo / "AGENTS.md", "a" * (LONGEST_INSTRUCTIONS + 10))
     put(repo / "sub" / "AGENTS.md", "more")
     told = read_instructions(str(repo / "sub"), ["AGENTS.md"])

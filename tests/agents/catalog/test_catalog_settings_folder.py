@@ -1,4 +1,4 @@
-"""The settings folder that Bough makes for an agent: which of the user's settings it contains."""
+"""The settings folder that Bough creates for an agent: which of the user's settings it contains."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ command = "theirs"
 
 @pytest.fixture
 def user(tmp_path: Path) -> Path:
-    """A user with settings for Codex."""
+    """Creates a user with settings for Codex."""
     folder = tmp_path / "user" / ".codex"
     (folder / "rules").mkdir(parents=True)
     (folder / "rules" / "default.rules").write_text("allow all")
@@ -55,14 +55,14 @@ def user(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path) -> SettingsFolder:
-    """What the catalog says about Codex."""
+    """Returns Codex's settings folder as the catalog describes it."""
     found = load_catalog(tmp_path).get("codex").home
     assert found is not None
     return found
 
 
 def test_the_users_settings_are_kept(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: the user's model, provider and servers stay; trust, hooks, profiles and permissions do not."""
+    """P3: The user's model, provider and servers stay; trust, hooks, profiles and permissions do not."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     config = tomllib.loads((made / "config.toml").read_text())
     assert (config["model"], config["model_provider"]) == ("gpt-5.5", "mine")
@@ -78,7 +78,7 @@ def test_the_users_settings_are_kept(tmp_path: Path, user: Path, home: SettingsF
 
 
 def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: a login that is renewed is renewed for both; what was ever allowed in Codex itself stays out."""
+    """P3: A renewed login is shared through a link; permissions that were granted in Codex itself are left out."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     assert os.readlink(made / "auth.json") == str(user / "auth.json")
     assert {path.name for path in made.iterdir()} == {"auth.json", "config.toml", "codex"}
@@ -90,7 +90,7 @@ def test_the_login_is_linked_and_rules_are_not(tmp_path: Path, user: Path, home:
 
 
 def test_the_users_variable_names_the_folder(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: settings in another folder are found by the user's variable; without any, only Bough's are used."""
+    """P3: Settings in another folder are found by the user's variable; without any, only Bough's are used."""
     made = make_home(home, tmp_path / "home", {"HOME": "/nowhere", "CODEX_HOME": str(user)})
     assert tomllib.loads((made / "config.toml").read_text())["model"] == "gpt-5.5"
     alone = make_home(home, tmp_path / "other", {"HOME": str(tmp_path / "nobody")})
@@ -98,7 +98,7 @@ def test_the_users_variable_names_the_folder(tmp_path: Path, user: Path, home: S
 
 
 def test_a_change_by_the_user_is_applied(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: the folder is refreshed at each start, and left alone if nothing has changed."""
+    """P3: The folder is refreshed at each start, and left alone if nothing has changed."""
     made = make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     before = (made / "config.toml").stat().st_ino
     make_home(home, made, {"HOME": str(user.parent)})
@@ -109,15 +109,15 @@ def test_a_change_by_the_user_is_applied(tmp_path: Path, user: Path, home: Setti
 
 
 def test_files_of_the_agent_stay(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: a file that the agent put in the place of a link is kept."""
+    """P3: A file that the agent put in place of a link is kept."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "auth.json").write_text("its own")
     make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
     assert (tmp_path / "home" / "auth.json").read_text() == "its own"
 
 
-def test_settings_that_cannot_be_read_are_named(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: they are never replaced by ours alone, silently."""
+def test_unreadable_settings_are_reported(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
+    """P3: Unreadable settings are never silently replaced by ours alone."""
     (user / "config.toml").write_text("model = ")
     with pytest.raises(Invalid, match=r"config\.toml cannot be read") as caught:
         make_home(home, tmp_path / "home", {"HOME": str(user.parent)})
@@ -125,7 +125,7 @@ def test_settings_that_cannot_be_read_are_named(tmp_path: Path, user: Path, home
 
 
 def test_many_at_once(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
-    """P3: sessions that start at the same time make the same folder, each whole at every moment."""
+    """P3: Sessions that start at the same time create the same folder, which is complete at every moment."""
     texts = [USER + f"\n[tui]\nnumber = {number}\n" for number in range(2)]
 
     def make(number: int) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def test_many_at_once(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
 
 
 def test_json_files_and_programs(tmp_path: Path) -> None:
-    """P3: settings in JSON are merged too, and a program of ours passes its arguments on."""
+    """P3: JSON settings are merged too, and our program passes its arguments on."""
     user = tmp_path / "user"
     user.mkdir()
     (user / "settings.json").write_text('{"a": {"x": 1, "y": 2}, "b": 3, "gone": 1}')
@@ -160,7 +160,7 @@ def test_json_files_and_programs(tmp_path: Path) -> None:
 
 
 def test_merged_values_win_and_come_last() -> None:
-    """P3: agents read rules in order, so the last one counts."""
+    """P3: Agents read rules in order, so the last one counts."""
     together = merged({"*": "allow", "deep": {"a": 1, "b": 2}, "c": {"x": 1}}, {"deep": {"a": 3}, "*": "ask", "c": 5})
     assert together == {"deep": {"b": 2, "a": 3}, "*": "ask", "c": 5}
     assert list(together) == ["deep", "*", "c"] and list(together["deep"]) == ["b", "a"]

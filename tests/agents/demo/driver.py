@@ -14,11 +14,11 @@ __all__ = ["Driver", "Json", "Refused"]
 
 
 class Driver(acp_driver.Driver):
-    """One process of the demo agent and what it has said so far."""
+    """One process of the demo agent and everything that it has sent so far."""
 
     @classmethod
     @contextlib.asynccontextmanager
     async def start(cls, home: Path, *args: str, initialize: bool = True) -> AsyncGenerator[Self]:
-        """Starts the agent; ends it by end of input, which must work, unless it is dead by then."""
+        """Starts the agent. At the end it closes the agent's input, which must end an agent that still runs."""
         async with cls.launch("bough.agents.demo", "--home", str(home), *args, initialize=initialize) as driver:
             yield driver

@@ -27,7 +27,7 @@ def boom() -> str:
 
 @server.tool()
 def secret(ctx: Context[Any, Any]) -> str:
-    """Tells the secret that the caller sent: a header, or an environment variable on stdio."""
+    """Returns the secret that the caller sent: a header, or an environment variable on stdio."""
     request = ctx.request_context.request
     return os.environ["TEST_SECRET"] if request is None else request.headers["x-secret"]
 

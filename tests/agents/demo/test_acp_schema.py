@@ -20,7 +20,7 @@ def _update(update: object) -> bytes:
 
 
 def test_requests_and_answers_are_matched_in_both_directions() -> None:
-    """C1, C2: an answer is checked as the answer to its request, though both sides use the same id."""
+    """C1, C2: An answer is checked as the answer to its request, though both sides use the same id."""
     schema = AcpSchema.load()
     pending: Pending = {}
     ask: dict[str, object] = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []}
@@ -45,8 +45,8 @@ def test_requests_and_answers_are_matched_in_both_directions() -> None:
         _line(id=None, error={"code": -32700, "message": "Parse error"}),
     ],
 )
-def test_right_lines_pass(line: bytes) -> None:
-    """C1, C2: lines as the protocol has them pass, with custom data where it may be."""
+def test_valid_lines_pass(line: bytes) -> None:
+    """C1, C2: Valid lines pass, with custom data where the protocol allows it."""
     AcpSchema.load().check_agent_line(line, {})
 
 
@@ -73,8 +73,9 @@ def test_right_lines_pass(line: bytes) -> None:
         (_update({"sessionUpdate": "config_option_update", "configOptions": [{**OPTION, "name": 1}]}), "name"),
     ],
 )
-def test_wrong_lines_are_stopped(line: bytes, reason: str) -> None:
-    """C1, C2: what the schema does not have, misspelt fields included, is a violation that says where."""
+def test_invalid_lines_are_stopped(line: bytes, reason: str) -> None:
+    """C1, C2: Anything that the schema does not define, including misspelled fields, is a violation that names its
+    place."""
     with pytest.raises(AcpViolation) as violation:
         AcpSchema.load().check_agent_line(line, {})
     assert reason in str(violation.value)

@@ -40,7 +40,7 @@ balanced = st.recursive(plain, lambda inner: st.tuples(plain, inner, plain).map(
     ],
 )
 def test_directives_are_read(text: str, found: list[d.Directive]) -> None:
-    """L5: each directive with its arguments; brackets nest; text between directives is not obeyed."""
+    """L5: Parses each directive with its arguments; brackets nest, and text between directives is ignored."""
     assert d.parse(text) == found
 
 
@@ -53,27 +53,27 @@ def test_directives_are_read(text: str, found: list[d.Directive]) -> None:
         *("[[plan]]", "[[plan ; ;]]", "[[write]]", "[[mcp]]", "[[mcp t [1]]]", '[[mcp t {"a"}]]'),
     ],
 )
-def test_malformed_directives_are_told_apart(text: str) -> None:
-    """L5: an unknown name or a bad argument is malformed, with the source and a reason."""
+def test_malformed_directives_are_reported(text: str) -> None:
+    """L5: An unknown name or an invalid argument is malformed, and is reported with its source and a reason."""
     (found,) = d.parse(text)
     assert isinstance(found, d.Malformed)
     assert (found.source, bool(found.reason)) == (text, True)
 
 
 @given(st.text(st.characters(blacklist_categories=("Cs",))) | st.text("[] say0"))
-def test_no_text_breaks_the_reader(text: str) -> None:
-    """L5: whatever a prompt contains, it is read; without `[[` there is no directive."""
+def test_no_text_breaks_the_parser(text: str) -> None:
+    """L5: Any prompt can be parsed; without `[[` there is no directive."""
     assert bool(d.parse(text)) == ("[[" in text)
 
 
 @given(balanced)
-def test_balanced_text_comes_through_to_the_letter(text: str) -> None:
-    """L5: brackets nest, so any text whose brackets balance can be said as it is."""
+def test_balanced_text_is_kept_exactly(text: str) -> None:
+    """L5: Brackets nest, so any text with balanced brackets can be said unchanged."""
     assert d.parse(f"before [[say {text}]] after") == [d.Say(text)]
 
 
 @given(st.lists(balanced))
 def test_directives_follow_one_another(texts: list[str]) -> None:
-    """L5: directives are found one by one and in order, whatever stands between them."""
+    """L5: Directives are found one by one and in order, whatever is between them."""
     joined = " - ".join(f"[[say {text}]]" for text in texts)
     assert d.parse(joined) == [d.Say(text) for text in texts]

@@ -12,21 +12,22 @@ from tests.agents.demo.driver import Driver, Refused
 
 
 async def test_plain_text_is_quoted_with_the_number_of_the_turn(agent: Driver, cwd: Path) -> None:
-    """L5: without a directive it answers `You said "…". This is user turn N.`"""
+    """L5: Without a directive it answers `You said "…". This is user turn N.`"""
     session = await agent.new(cwd)
     assert await agent.ask(session, "hello") == 'You said "hello". This is user turn 1.'
     assert await agent.ask(session, "and\nagain") == 'You said "and\nagain". This is user turn 2.'
 
 
 async def test_only_the_last_text_block_is_obeyed(agent: Driver, cwd: Path) -> None:
-    """L5: quoted matter goes into earlier blocks and is not obeyed."""
+    """L5: Quoted material goes into earlier blocks and is not obeyed."""
     session = await agent.new(cwd)
     assert await agent.ask(session, "[[crash]]", "[[say alive]]") == "alive"
     assert await agent.ask(session, "[[crash]]", "hm") == 'You said "hm". This is user turn 2.'
 
 
 async def test_say_think_and_plan(agent: Driver, cwd: Path) -> None:
-    """L5: say, think and plan; text between them is ignored, brackets nest, pieces of a message are its lines."""
+    """L5: Say, think and plan work; text between them is ignored, brackets nest, and consecutive says are lines of one
+    message."""
     session = await agent.new(cwd)
     said = await agent.ask(session, "x [[say a]] y [[say b [[c]] d]][[think hm]][[plan A; B;C]] z")
     assert said == "a\nb [[c]] d"
@@ -40,7 +41,7 @@ async def test_say_think_and_plan(agent: Driver, cwd: Path) -> None:
 
 
 async def test_each_contiguous_message_has_an_id_of_its_own(agent: Driver, cwd: Path) -> None:
-    """L5: chunks of one message share an id, and a thought or a tool call in between starts a new one."""
+    """L5: Chunks of one message share an id, and a thought or a tool call in between starts a new one."""
     session = await agent.new(cwd, mode="allow-all")
     await agent.prompt(session, "[[say a]][[say b]][[think c]][[say d]][[run true]][[say e]]")
     ids = [update["messageId"] for update in agent.of(session, "agent_message_chunk")]
@@ -74,7 +75,8 @@ async def test_flood_sends_every_chunk_in_order(agent: Driver, cwd: Path) -> Non
 
 
 async def test_write_shows_a_diff_and_writes_after_permission(agent: Driver, cwd: Path) -> None:
-    """L5: `[[write PATH TEXT]]` is an edit tool call with a diff and a location, done only once it is allowed."""
+    """L5: `[[write PATH TEXT]]` is an edit tool call with a diff and a location, carried out only once it is
+    allowed."""
     (cwd / "a.txt").write_text("old")
     agent.decide = lambda _: None
     session = await agent.new(cwd)
@@ -92,8 +94,8 @@ async def test_write_shows_a_diff_and_writes_after_permission(agent: Driver, cwd
     assert agent.tools(session)[0]["status"] == "completed"
 
 
-async def test_write_makes_folders_and_reports_what_it_cannot_write(agent: Driver, cwd: Path) -> None:
-    """L5: a path may be new or absolute; one that cannot be written fails the call, not the turn."""
+async def test_write_creates_folders_and_reports_failures(agent: Driver, cwd: Path) -> None:
+    """L5: A path may be new or absolute; one that cannot be written fails the call, not the turn."""
     session = await agent.new(cwd, mode="allow-all")
     said = await agent.ask(session, f"[[write x/y.txt 1]][[write {cwd}/z.txt 2]][[write x 3]][[say on]]")
     assert ((cwd / "x/y.txt").read_text(), (cwd / "z.txt").read_text(), said) == ("1", "2", "on")
@@ -113,8 +115,8 @@ async def test_run_reports_output_and_exit_code(agent: Driver, cwd: Path) -> Non
     assert (fine["status"], fine["rawOutput"]) == ("completed", {"output": "fine\n", "exitCode": 0})
 
 
-async def test_run_ends_although_something_stays_in_the_background(agent: Driver, cwd: Path) -> None:
-    """L5: a command ends when its shell ends, whatever it has left running."""
+async def test_run_ends_although_a_background_process_remains(agent: Driver, cwd: Path) -> None:
+    """L5: A command ends with its shell, whatever it left running."""
     session = await agent.new(cwd, mode="allow-all")
     await agent.prompt(session, "[[run sleep 30 & echo $!]]")
     background = int(agent.tools(session)[0]["rawOutput"]["output"])
@@ -122,7 +124,7 @@ async def test_run_ends_although_something_stays_in_the_background(agent: Driver
 
 
 async def test_recall_lists_every_user_text(agent: Driver, cwd: Path) -> None:
-    """L5: `[[recall]]` lists every user text, one a line, quoted blocks and embedded text included."""
+    """L5: `[[recall]]` lists every user text, one per line, including quoted blocks and embedded text."""
     session = await agent.new(cwd)
     await agent.prompt(session, "first", "second\nline")
     resource = {"type": "resource", "resource": {"uri": "file:///a", "text": "third"}}
@@ -133,7 +135,7 @@ async def test_recall_lists_every_user_text(agent: Driver, cwd: Path) -> None:
 
 
 async def test_fail_answers_with_an_error(agent: Driver, cwd: Path) -> None:
-    """L5: `[[fail TEXT]]` answers the prompt with -32603 and the text; what was said before stands."""
+    """L5: `[[fail TEXT]]` answers the prompt with -32603 and the text; earlier output is kept."""
     session = await agent.new(cwd)
     with pytest.raises(Refused) as refused:
         await agent.prompt(session, "[[say before]][[fail no more]][[say never]]")
@@ -142,7 +144,7 @@ async def test_fail_answers_with_an_error(agent: Driver, cwd: Path) -> None:
     assert await agent.ask(session, "next") == 'You said "next". This is user turn 2.'
 
 
-async def test_crash_says_what_it_said_and_dies(agent: Driver, cwd: Path) -> None:
+async def test_crash_flushes_and_dies(agent: Driver, cwd: Path) -> None:
     """L5: `[[crash]]` flushes what was said and dies with exit code 70."""
     session = await agent.new(cwd)
     agent.send_prompt(session, "[[say last words]][[crash]]")
@@ -151,7 +153,7 @@ async def test_crash_says_what_it_said_and_dies(agent: Driver, cwd: Path) -> Non
 
 
 async def test_hang_lasts_until_it_is_cancelled(agent: Driver, cwd: Path) -> None:
-    """L5: `[[hang]]` does nothing until cancelled; the agent hears others meanwhile."""
+    """L5: `[[hang]]` does nothing until cancelled; the agent still serves other sessions."""
     session, other = await agent.new(cwd), await agent.new(cwd)
     hanging = agent.send_prompt(session, "[[say now]][[hang]]")
     await agent.until(lambda: agent.said(session) == "now")
@@ -172,17 +174,17 @@ async def test_hang_lasts_until_it_is_cancelled(agent: Driver, cwd: Path) -> Non
         ("[[recall all]]", "recall takes no argument"),
     ],
 )
-async def test_malformed_directives_are_named_and_the_turn_goes_on(
+async def test_malformed_directives_are_reported_and_the_turn_continues(
     agent: Driver, cwd: Path, prompt: str, complaint: str
 ) -> None:
-    """L5: a malformed directive is said to be so in the answer; the next one is done."""
+    """L5: The answer reports a malformed directive, and the next one is carried out."""
     said = await agent.ask(await agent.new(cwd), f"{prompt}[[say on]]")
     assert said.startswith(f"I cannot follow {prompt}: {complaint}")
     assert said.endswith("\non")
 
 
-async def test_slash_commands_and_what_they_tell(agent: Driver, cwd: Path) -> None:
-    """L5: the advertised commands work, and status tells mode, model and effort."""
+async def test_slash_commands(agent: Driver, cwd: Path) -> None:
+    """L5: The advertised commands work, and status shows mode, model and effort."""
     session = await agent.new(cwd, mode="plan")
     await agent.until(lambda: len(agent.of(session, "available_commands_update")) == 1)
     (offer,) = agent.of(session, "available_commands_update")
@@ -197,7 +199,7 @@ async def test_slash_commands_and_what_they_tell(agent: Driver, cwd: Path) -> No
 
 
 async def test_usage_is_counted_in_words(agent: Driver, cwd: Path) -> None:
-    """L5: every turn ends with a usage_update and usage in the answer; model and effort have their effect."""
+    """L5: Every turn ends with a usage_update and usage in the answer; model and effort affect it."""
     session = await agent.new(cwd)
     answer = await agent.prompt(session, "[[say one two three]]")
     assert answer["usage"] == {"totalTokens": 11, "inputTokens": 4, "outputTokens": 3, "thoughtTokens": 4}
@@ -212,7 +214,7 @@ async def test_usage_is_counted_in_words(agent: Driver, cwd: Path) -> None:
 
 
 async def test_the_first_prompt_gives_the_title(agent: Driver, cwd: Path) -> None:
-    """L5: the first prompt of a session, and only that, sends a title made of its text."""
+    """L5: Only the first prompt of a session sends a title made from its text."""
     session = await agent.new(cwd)
     await agent.prompt(session, "a long  story " + "x" * 100)
     await agent.prompt(session, "another")
@@ -220,8 +222,9 @@ async def test_the_first_prompt_gives_the_title(agent: Driver, cwd: Path) -> Non
     assert info["title"] == "a long story " + "x" * 46 + "…"
 
 
-async def test_turns_of_different_sessions_run_side_by_side(agent: Driver, cwd: Path) -> None:
-    """L5: several sessions in one process, their turns at the same time; in one session, one after the other."""
+async def test_turns_of_different_sessions_run_in_parallel(agent: Driver, cwd: Path) -> None:
+    """L5: Turns of several sessions in one process run at the same time; those of one session run one after the
+    other."""
     one, two = await agent.new(cwd), await agent.new(cwd)
     first = agent.send_prompt(one, "[[slow 3 0.3]][[say end]]")
     behind = agent.send_prompt(one, "[[say behind]]")
@@ -235,7 +238,7 @@ async def test_turns_of_different_sessions_run_side_by_side(agent: Driver, cwd: 
 
 
 async def test_files_of_a_prompt_are_named(agent: Driver, cwd: Path) -> None:
-    """L5: pictures and embedded files of a prompt without a directive are named with kind and size; links are not, and
+    """L5: Without a directive, pictures and embedded files of a prompt are named with kind and size; links are not, and
     only the last text is the prompt."""
     image: dict[str, Any] = {"type": "image", "data": "eHl6eg==", "mimeType": "image/png"}
     blocks: list[dict[str, Any]] = [

@@ -16,7 +16,7 @@ BROKEN: Json = {"name": "broken", "command": "/bin/false", "args": [], "env": []
 
 @contextlib.asynccontextmanager
 async def _serving(transport: str) -> AsyncGenerator[Json]:
-    """Yields a server named `tools` as a client hands it over."""
+    """Yields a server named `tools` in the form in which a client passes it."""
     if transport == "stdio":
         env = [{"name": "TEST_SECRET", "value": "s3cret"}]
         yield {"name": "tools", "command": sys.executable, "args": [PROGRAM, "stdio"], "env": env}
@@ -43,7 +43,7 @@ async def http() -> AsyncGenerator[Json]:
 
 
 async def test_tools_are_called_and_quoted(agent: Driver, cwd: Path, server: Json) -> None:
-    """L5: `[[mcp TOOL {json}]]` calls the tool where it is, hands over the secret, quotes results and errors."""
+    """L5: `[[mcp TOOL {json}]]` calls the tool on its server, passes the secret, and quotes results and errors."""
     session = await agent.new(cwd, mode="allow-all", servers=[BROKEN, server])
     assert await agent.ask(session, '[[mcp add {"a": 1, "b": 2}]]') == "the sum is 3"
     (call,) = agent.tools(session)
@@ -76,7 +76,7 @@ async def test_mcp_calls_ask_as_the_mode_says(agent: Driver, cwd: Path, http: Js
 
 
 async def test_a_denied_call_is_not_made(agent: Driver, cwd: Path, http: Json) -> None:
-    """L5: a denial fails the call and the turn goes on; `cancelled` ends the turn."""
+    """L5: A denial fails the call and the turn continues; `cancelled` ends the turn."""
     session = await agent.new(cwd, servers=[http])
     agent.decide = lambda _: "reject_once"
     assert await agent.ask(session, "[[mcp boom]][[say on]]") == "on"
@@ -86,7 +86,7 @@ async def test_a_denied_call_is_not_made(agent: Driver, cwd: Path, http: Json) -
 
 
 async def test_a_call_can_be_cancelled(agent: Driver, cwd: Path) -> None:
-    """L5: a server that never answers does not hold up a cancel."""
+    """L5: A server that never answers does not hold up a cancel."""
     silent = {"name": "silent", "command": "/bin/sleep", "args": ["60"], "env": []}
     session = await agent.new(cwd, servers=[silent])
     request = agent.send_prompt(session, "[[mcp anything]]")

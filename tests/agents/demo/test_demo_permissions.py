@@ -8,7 +8,7 @@ import pytest
 from tests.agents.demo.driver import Driver, Json, Refused
 from tests.support.eventually import eventually
 
-# What each mode does with a write inside the working directory, one outside of it, and a command.
+# How each mode treats a write inside the working directory, one outside it, and a command.
 TABLE = {
     "plan": ("refuse", "refuse", "refuse"),
     "default": ("ask", "ask", "ask"),
@@ -24,7 +24,8 @@ TABLE = {
 @pytest.mark.parametrize("choice", ["allow_once", "reject_once"])
 @pytest.mark.parametrize("mode", TABLE)
 async def test_mode_by_mode(agent: Driver, tmp_path: Path, cwd: Path, mode: str, choice: str) -> None:
-    """L5, P1: every mode with write, write outside and run, allowed and denied; a denial does not end the turn."""
+    """L5, P1: Tries a write, a write outside and a command in every mode, allowed and denied; a denial does not end the
+    turn."""
     session = await agent.new(cwd, mode=mode)
     agent.decide = lambda _: choice
     files = [cwd / "in.txt", tmp_path / "out.txt", cwd / "run.txt"]
@@ -42,7 +43,7 @@ async def test_mode_by_mode(agent: Driver, tmp_path: Path, cwd: Path, mode: str,
 
 
 async def test_a_link_out_of_the_working_directory_is_outside(agent: Driver, tmp_path: Path, cwd: Path) -> None:
-    """L5, P1: where a write goes is judged once links are followed."""
+    """L5, P1: The target of a write is judged after links are followed."""
     (cwd / "link").symlink_to(tmp_path)
     session = await agent.new(cwd, mode="acceptEdits")
     agent.decide = lambda _: "reject_once"
@@ -52,7 +53,7 @@ async def test_a_link_out_of_the_working_directory_is_outside(agent: Driver, tmp
 
 
 async def test_options_have_the_usual_kinds_and_unusual_ids(agent: Driver, cwd: Path) -> None:
-    """L5: clients must go by the kind of an option; an id that was never offered is a rejection."""
+    """L5: Clients must choose by an option's kind; an id that was never offered counts as a rejection."""
     session = await agent.new(cwd)
     agent.decide = lambda _: None
     request = agent.send_prompt(session, "[[run touch x]]")
@@ -70,7 +71,7 @@ async def test_options_have_the_usual_kinds_and_unusual_ids(agent: Driver, cwd: 
 
 
 async def test_allow_always_holds_for_the_session_and_the_kind(home: Path, cwd: Path) -> None:
-    """L5: allow_always is remembered for this session and kind of tool, after a restart too."""
+    """L5: `allow_always` is remembered for this session and kind of tool, even after a restart."""
     async with Driver.start(home) as agent:
         session, other = await agent.new(cwd), await agent.new(cwd)
         agent.decide = lambda _: "allow_always"
@@ -89,7 +90,7 @@ async def test_allow_always_holds_for_the_session_and_the_kind(home: Path, cwd: 
 
 
 async def test_a_cancelled_question_ends_the_turn(agent: Driver, cwd: Path) -> None:
-    """L5: the outcome `cancelled` ends the turn as cancelled, with the tool call failed."""
+    """L5: The outcome `cancelled` ends the turn as cancelled, with the tool call failed."""
     session = await agent.new(cwd)
     agent.decide = lambda _: "cancelled"
     answer = await agent.prompt(session, "[[run touch x]][[say never]]")
@@ -98,7 +99,7 @@ async def test_a_cancelled_question_ends_the_turn(agent: Driver, cwd: Path) -> N
 
 
 async def test_a_failed_permission_request_denies(agent: Driver, cwd: Path) -> None:
-    """L5: an error as the answer fails the tool call, and the turn goes on."""
+    """L5: An error as the answer fails the tool call, and the turn continues."""
     session = await agent.new(cwd)
     agent.decide = lambda _: None
     request = agent.send_prompt(session, "[[run touch x]][[say on]]")
@@ -123,7 +124,7 @@ async def test_cancel_while_a_question_is_open(agent: Driver, cwd: Path) -> None
 
 
 async def test_cancel_kills_the_command_and_what_it_started(agent: Driver, cwd: Path) -> None:
-    """L5: cancelling a command kills its process group, also when it ignores being asked to."""
+    """L5: Cancelling a command kills its process group, even if it ignores SIGTERM."""
     session = await agent.new(cwd, mode="allow-all")
     command = "trap '' TERM; sleep 60 & echo $! $$ > pids.part; mv pids.part pids; wait; sleep 60"
     request = agent.send_prompt(session, f"[[run {command}]]")
@@ -136,7 +137,7 @@ async def test_cancel_kills_the_command_and_what_it_started(agent: Driver, cwd: 
 
 
 async def test_modes_are_listed_set_and_checked(agent: Driver, cwd: Path) -> None:
-    """L5, P1: the eight modes, initially default; an unknown one is refused."""
+    """L5, P1: Lists the eight modes, starts in default, and refuses an unknown one."""
     result = await agent.request("session/new", {"cwd": str(cwd), "mcpServers": []})
     assert result["modes"]["currentModeId"] == "default"
     assert {mode["id"] for mode in result["modes"]["availableModes"]} == TABLE.keys()
@@ -146,7 +147,7 @@ async def test_modes_are_listed_set_and_checked(agent: Driver, cwd: Path) -> Non
 
 
 def _lives(pid: int) -> bool:
-    """Tells whether a process runs; one that is dead and waits to be collected does not."""
+    """Tells whether a process runs; a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

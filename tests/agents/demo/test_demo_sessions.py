@@ -17,7 +17,7 @@ async def _load(agent: Driver, session: str, cwd: Path) -> Json:
 
 
 def _story(updates: list[Json]) -> list[Json]:
-    """Returns updates without what differs between saying and replaying: times and usage."""
+    """Returns updates without times and usage, which differ between a live turn and a replay."""
     left_out = ("usage_update", "available_commands_update")
     kept = [each["update"] for each in updates if each["update"]["sessionUpdate"] not in left_out]
     return [{key: value for key, value in update.items() if key != "updatedAt"} for update in kept]
@@ -43,7 +43,7 @@ async def test_load_replays_everything_before_it_answers(home: Path, cwd: Path) 
 
 
 async def test_resume_replays_nothing_and_remembers_all(home: Path, cwd: Path) -> None:
-    """L5: session/resume goes on where it was, with mode and options, and without a replay."""
+    """L5: session/resume continues where it was, with mode and options, and without a replay."""
     async with Driver.start(home) as agent:
         session = await agent.new(cwd, mode="plan")
         change = {"sessionId": session, "configId": "effort", "value": "high"}
@@ -56,8 +56,8 @@ async def test_resume_replays_nothing_and_remembers_all(home: Path, cwd: Path) -
         assert agent.of(session, "user_message_chunk") == []
 
 
-async def test_fork_has_the_past_and_goes_its_own_way(home: Path, cwd: Path, tmp_path: Path) -> None:
-    """L5: session/fork copies the record under a new id, in another process, while the parent is in a turn."""
+async def test_fork_has_the_past_and_develops_independently(home: Path, cwd: Path, tmp_path: Path) -> None:
+    """L5: session/fork copies the record under a new id, in another process, during a turn of the parent."""
     async with Driver.start(home) as parent, Driver.start(home) as other:
         session = await parent.new(cwd)
         await parent.prompt(session, "one")
@@ -75,7 +75,7 @@ async def test_fork_has_the_past_and_goes_its_own_way(home: Path, cwd: Path, tmp
 
 
 async def test_a_killed_agent_loses_only_the_message_in_progress(home: Path, cwd: Path) -> None:
-    """L5: after kill -9 the session loads with all that was whole, and goes on."""
+    """L5: After kill -9 the session loads with every complete message, and continues."""
     async with Driver.start(home) as agent:
         session = await agent.new(cwd, mode="allow-all")
         await agent.prompt(session, "first")
@@ -92,7 +92,7 @@ async def test_a_killed_agent_loses_only_the_message_in_progress(home: Path, cwd
 
 
 async def test_half_a_line_at_the_end_is_tolerated(home: Path, cwd: Path) -> None:
-    """L5: what a killed writer left half-written counts for nothing, and spoils nothing after it."""
+    """L5: An incomplete line of a killed writer is ignored, and damages nothing after it."""
     async with Driver.start(home) as agent:
         session = await agent.new(cwd)
         await agent.prompt(session, "one")
@@ -107,7 +107,7 @@ async def test_half_a_line_at_the_end_is_tolerated(home: Path, cwd: Path) -> Non
 
 
 async def test_two_processes_may_hold_one_session(home: Path, cwd: Path) -> None:
-    """L5: there is no lock; each sees at its next prompt what the other has added."""
+    """L5: There is no lock; each sees at its next prompt what the other has added."""
     async with Driver.start(home) as one, Driver.start(home) as two:
         session = await one.new(cwd)
         await two.request("session/resume", {"sessionId": session, "cwd": str(cwd)})
@@ -116,8 +116,8 @@ async def test_two_processes_may_hold_one_session(home: Path, cwd: Path) -> None
         assert (await one.ask(session, "[[recall]]")).split("\n")[:2] == ["1. from one", "2. from two"]
 
 
-async def test_list_filters_pages_and_tells_titles(agent: Driver, cwd: Path, tmp_path: Path) -> None:
-    """L5: session/list, latest first, filtered by cwd, in pages; titles and times are told."""
+async def test_list_filters_pages_and_titles(agent: Driver, cwd: Path, tmp_path: Path) -> None:
+    """L5: session/list returns sessions with titles and times, latest first, filtered by cwd, in pages."""
     named = await agent.new(cwd)
     made = [await agent.new(tmp_path) for _ in range(52)]
     await agent.prompt(named, "my title")
@@ -138,8 +138,8 @@ async def test_list_filters_pages_and_tells_titles(agent: Driver, cwd: Path, tmp
     assert refused.value.code == -32602
 
 
-async def test_close_cancels_and_frees_and_keeps_the_file(agent: Driver, cwd: Path) -> None:
-    """L5: session/close ends what runs, answers that first, and the session can be loaded again."""
+async def test_close_cancels_and_keeps_the_file(agent: Driver, cwd: Path) -> None:
+    """L5: session/close ends a running turn, answers that first, and the session can be loaded again."""
     session = await agent.new(cwd)
     hanging, queued = agent.send_prompt(session, "[[hang]]"), agent.send_prompt(session, "never")
     closing = agent.send("session/close", {"sessionId": session})
@@ -155,7 +155,7 @@ async def test_close_cancels_and_frees_and_keeps_the_file(agent: Driver, cwd: Pa
 
 
 async def test_delete_removes_the_file(agent: Driver, home: Path, cwd: Path) -> None:
-    """L5: session/delete removes a session for good; an unknown one is no error."""
+    """L5: session/delete removes a session for good; an unknown one is not an error."""
     session = await agent.new(cwd)
     for _ in range(2):
         assert await agent.request("session/delete", {"sessionId": session}) == {}
@@ -168,14 +168,14 @@ async def test_delete_removes_the_file(agent: Driver, home: Path, cwd: Path) -> 
 @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
 @pytest.mark.parametrize("session", ["demo-" + "0" * 32, "../../../etc/passwd", ""])
 async def test_unknown_sessions_are_not_found(agent: Driver, cwd: Path, method: str, session: str) -> None:
-    """L5: an unknown session is -32002, and an id never names another file."""
+    """L5: An unknown session is -32002, and no id can name another file."""
     with pytest.raises(Refused) as refused:
         await agent.request(method, {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
     assert refused.value.code == -32002
 
 
 async def test_cancel_request_ends_one_prompt_with_its_error(agent: Driver, cwd: Path) -> None:
-    """L5: `$/cancel_request` of a running or a queued prompt answers it with -32800, and no other."""
+    """L5: `$/cancel_request` answers only the given prompt, running or queued, with -32800."""
     session = await agent.new(cwd)
     running, queued = agent.send_prompt(session, "[[say now]][[hang]]"), agent.send_prompt(session, "queued")
     last = agent.send_prompt(session, "last")
@@ -189,7 +189,7 @@ async def test_cancel_request_ends_one_prompt_with_its_error(agent: Driver, cwd:
 
 
 async def test_the_record_is_as_documented(agent: Driver, home: Path, cwd: Path) -> None:
-    """L5: the session's file holds the records that the package's docstring describes, whole after every turn."""
+    """L5: The session's file holds the records that the package's docstring describes, complete after every turn."""
     session = await agent.new(cwd)
     await agent.prompt(session, PROMPT)
     with pytest.raises(Refused):
@@ -211,7 +211,7 @@ async def test_the_record_is_as_documented(agent: Driver, home: Path, cwd: Path)
 
 
 async def test_end_of_input_in_a_turn_is_recorded_as_cancelled(home: Path, cwd: Path) -> None:
-    """L5: when the client goes away, running turns are cancelled, commands die, and the agent exits with 0."""
+    """L5: When the client goes away, running turns are cancelled, commands die, and the agent exits with 0."""
     async with Driver.start(home) as agent:
         session = await agent.new(cwd, mode="allow-all")
         agent.send_prompt(session, "[[run sleep 60]]")

@@ -35,7 +35,7 @@ def _file(store: DemoStore) -> DemoFile:
 
 
 def test_state_follows_from_the_records(tmp_path: Path) -> None:
-    """L5: mode, options, title, texts, remembered permissions and usage are what the records say."""
+    """L5: Mode, options, title, texts, remembered permissions and usage are what the records say."""
     file = _file(open_store(tmp_path))
     file.append(SettingRecord(at=AT, mode="plan"))
     file.append(SettingRecord(at=AT, model="demo-large", effort="low"))
@@ -52,7 +52,7 @@ def test_state_follows_from_the_records(tmp_path: Path) -> None:
 
 
 def test_each_reader_sees_what_others_append(tmp_path: Path) -> None:
-    """L5: two processes may hold one file; what one appends, the other reads, once."""
+    """L5: Two processes may share a file; each reads what the other appends, once."""
     store = open_store(tmp_path)
     one = _file(store)
     two = store.find(one.id)
@@ -64,7 +64,7 @@ def test_each_reader_sees_what_others_append(tmp_path: Path) -> None:
 
 @given(cut=st.integers(min_value=0))
 def test_a_line_cut_anywhere_costs_only_itself(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
-    """L5: a writer killed in the middle of a line leaves a record that counts for nothing, and no other damage."""
+    """L5: A writer killed in the middle of a line leaves a record that is ignored, and no other damage."""
     folder = tmp_path_factory.mktemp("home")
     store = open_store(folder)
     file = _file(store)
@@ -81,7 +81,7 @@ def test_a_line_cut_anywhere_costs_only_itself(tmp_path_factory: pytest.TempPath
 
 @given(rubbish=st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line), max_size=4))
 def test_other_lines_are_ignored(tmp_path_factory: pytest.TempPathFactory, rubbish: list[bytes]) -> None:
-    """L5: lines that are not records are ignored."""
+    """L5: Lines that are not records are ignored."""
     folder = tmp_path_factory.mktemp("home")
     store = open_store(folder)
     file = _file(store)
@@ -92,7 +92,7 @@ def test_other_lines_are_ignored(tmp_path_factory: pytest.TempPathFactory, rubbi
 
 
 def test_a_fork_is_a_copy_with_its_own_header(tmp_path: Path) -> None:
-    """L5: a fork has the parent's records so far, its own id and folder, and develops independently."""
+    """L5: A fork has the parent's records so far, its own id and folder, and develops independently."""
     store = open_store(tmp_path)
     parent = _file(store)
     kept: list[Record] = [SettingRecord(at=AT, mode="auto", cwd="/moved"), _prompt(1, "a")]
@@ -109,7 +109,7 @@ def test_a_fork_is_a_copy_with_its_own_header(tmp_path: Path) -> None:
 
 
 def test_pages_are_stable_while_sessions_change(tmp_path: Path) -> None:
-    """L5: paging by cursor misses no session that was not touched meanwhile, and repeats none."""
+    """L5: Paging by cursor skips no session that was not changed meanwhile, and repeats none."""
     store = open_store(tmp_path)
     files = [_file(store) for _ in range(PAGE + 5)]
     for index, file in enumerate(files):
@@ -124,7 +124,7 @@ def test_pages_are_stable_while_sessions_change(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "x", "../x", "demo-" + "g" * 32, "demo-" + "0" * 32 + "/../x"])
 def test_only_ids_name_files(tmp_path: Path, name: str) -> None:
-    """L5: an id from a client never reaches a file elsewhere."""
+    """L5: An id from a client can never name a file elsewhere."""
     (tmp_path / "x.jsonl").touch()
     store = open_store(tmp_path / "home")
     (tmp_path / "home").mkdir()
@@ -134,7 +134,7 @@ def test_only_ids_name_files(tmp_path: Path, name: str) -> None:
 
 
 def test_a_deleted_session_is_not_recreated(tmp_path: Path) -> None:
-    """L5: appending to a deleted session fails instead of creating half a file."""
+    """L5: Appending to a deleted session fails instead of creating half a file."""
     store = open_store(tmp_path)
     file = _file(store)
     store.delete(file.id)

@@ -22,7 +22,7 @@ async def _capabilities(agent: Driver) -> Json:
 
 
 async def test_initialize_announces_the_capabilities(agent: Driver) -> None:
-    """L5: version 1, whatever is requested, and the full set of capabilities."""
+    """L5: Answers with version 1, whatever is requested, and all capabilities."""
     answer = await agent.request("initialize", {"protocolVersion": 7})
     assert (answer["protocolVersion"], answer["agentInfo"]["name"]) == (1, "bough-demo")
     assert answer["agentCapabilities"] == {
@@ -35,7 +35,7 @@ async def test_initialize_announces_the_capabilities(agent: Driver) -> None:
 
 @pytest.mark.parametrize(("method", "switch"), GATES.items())
 async def test_a_switched_off_method_is_gone(home: Path, cwd: Path, method: str, switch: str) -> None:
-    """L5: `--without` takes a method away truly: not advertised, and -32601."""
+    """L5: A method removed by `--without` is not advertised and fails with -32601."""
     async with Driver.start(home, "--without", switch) as agent:
         capabilities = await _capabilities(agent)
         assert switch not in capabilities["sessionCapabilities"]
@@ -51,7 +51,7 @@ async def test_a_switched_off_method_is_gone(home: Path, cwd: Path, method: str,
 
 
 async def test_switched_off_extras_are_not_sent(home: Path, cwd: Path) -> None:
-    """L5: without usage, commands, titles and message ids the agent says only what is left, of the past too."""
+    """L5: Without usage, commands, titles and message ids the agent sends only the rest, in replays too."""
     async with Driver.start(home) as agent:
         old = await agent.new(cwd)
         await agent.prompt(old, "titled")
@@ -80,8 +80,8 @@ async def test_switched_off_extras_are_not_sent(home: Path, cwd: Path) -> None:
         ("embedded", {"type": "resource", "resource": {"uri": "file:///a", "text": "x"}}),
     ],
 )
-async def test_content_is_taken_as_advertised(home: Path, cwd: Path, switch: str, block: Json) -> None:
-    """L5: images and embedded context are taken unless switched off, and then refused."""
+async def test_content_is_accepted_as_advertised(home: Path, cwd: Path, switch: str, block: Json) -> None:
+    """L5: Accepts images and embedded context unless they are switched off."""
     async with Driver.start(home) as agent:
         session = await agent.new(cwd)
         await agent.request("session/prompt", {"sessionId": session, "prompt": [block]})
@@ -94,8 +94,8 @@ async def test_content_is_taken_as_advertised(home: Path, cwd: Path, switch: str
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_mcp_transports_are_taken_as_advertised(home: Path, cwd: Path, transport: str) -> None:
-    """L5: an MCP transport that is switched off is refused at session/new."""
+async def test_mcp_transports_are_accepted_as_advertised(home: Path, cwd: Path, transport: str) -> None:
+    """L5: Refuses an MCP transport that is switched off at session/new."""
     server: Json = {"type": transport, "name": "x", "url": "http://127.0.0.1:1/", "headers": []}
     async with Driver.start(home) as agent:
         await agent.new(cwd, servers=[server])
@@ -107,14 +107,14 @@ async def test_mcp_transports_are_taken_as_advertised(home: Path, cwd: Path, tra
 
 
 def test_every_switch_is_documented() -> None:
-    """L5: every name of `--without` stands in the documentation."""
+    """L5: The documentation lists every name of `--without`."""
     text = (Path(__file__).parents[3] / "docs/reference/demo-agent.md").read_text()
     assert [name for name in SWITCHES if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("arguments", [["--without", "load,nonsense"], ["--nonsense"]])
 def test_wrong_arguments(arguments: list[str]) -> None:
-    """L5, L4: an unknown name or flag exits with code 2 and a message."""
+    """L5, L4: An unknown name or flag exits with code 2 and a message."""
     command = [sys.executable, "-m", "bough.agents.demo", *arguments]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
     assert (result.returncode, result.stdout) == (2, "")
@@ -136,8 +136,8 @@ def test_wrong_arguments(arguments: list[str]) -> None:
         (b'{"jsonrpc":"2.0","id":[1],"method":"session/list"}\n', -32600),
     ],
 )
-async def test_hostile_lines_are_answered_and_survived(agent: Driver, line: bytes, code: int) -> None:
-    """L5: a line that is not a message is answered with an error and the id null; the agent goes on."""
+async def test_hostile_lines_are_answered(agent: Driver, line: bytes, code: int) -> None:
+    """L5: A line that is not a message is answered with an error and the id null; the agent continues."""
     agent.raw(line)
     agent.raw(ECHO, "echo")
     await agent.answer("echo")
@@ -158,7 +158,7 @@ async def test_hostile_lines_are_answered_and_survived(agent: Driver, line: byte
     ],
 )
 async def test_messages_without_an_answer(agent: Driver, line: bytes) -> None:
-    """L5: empty lines, stray answers and unknown or void notifications are ignored."""
+    """L5: Ignores empty lines, stray answers, and unknown or invalid notifications."""
     agent.raw(line)
     agent.raw(ECHO, "echo")
     await agent.answer("echo")
@@ -183,7 +183,7 @@ async def test_messages_without_an_answer(agent: Driver, line: bytes) -> None:
     ],
 )
 async def test_errors_have_their_codes(agent: Driver, method: str, params: object, code: int) -> None:
-    """L5: unknown request -32601, bad parameters -32602, unknown session -32002."""
+    """L5: Uses -32601 for an unknown request, -32602 for bad parameters, and -32002 for an unknown session."""
     agent.raw(msgspec.json.encode({"jsonrpc": "2.0", "id": "x", "method": method, "params": params}) + b"\n", "x")
     with pytest.raises(Refused) as refused:
         await agent.answer("x")
@@ -202,7 +202,7 @@ async def test_errors_have_their_codes(agent: Driver, method: str, params: objec
     ],
 )
 async def test_bad_values_are_refused(agent: Driver, cwd: Path, method: str, params: Json) -> None:
-    """L5: content that is not advertised, and options that do not exist, are -32602."""
+    """L5: Content that is not advertised and options that do not exist are refused with -32602."""
     line = {"jsonrpc": "2.0", "id": "x", "method": method, "params": {"sessionId": await agent.new(cwd), **params}}
     agent.raw(msgspec.json.encode(line) + b"\n", "x")
     with pytest.raises(Refused) as refused:
@@ -211,7 +211,7 @@ async def test_bad_values_are_refused(agent: Driver, cwd: Path, method: str, par
 
 
 async def test_nothing_before_initialize(home: Path, cwd: Path) -> None:
-    """L5: a client has to initialize first."""
+    """L5: Refuses requests before initialize."""
     async with Driver.start(home, initialize=False) as agent:
         with pytest.raises(Refused) as refused:
             await agent.new(cwd)
@@ -219,7 +219,7 @@ async def test_nothing_before_initialize(home: Path, cwd: Path) -> None:
 
 
 async def test_no_update_comes_before_the_answer_to_new(agent: Driver, cwd: Path) -> None:
-    """L5: commands are advertised after the answer to session/new, never before it."""
+    """L5: Commands are advertised after the answer to session/new, never before it."""
     session = await agent.new(cwd)
     await agent.until(lambda: len(agent.updates) == 1)
     assert [message.get("method", "answer") for message in agent.log] == ["answer", "answer", "session/update"]
@@ -227,7 +227,7 @@ async def test_no_update_comes_before_the_answer_to_new(agent: Driver, cwd: Path
 
 
 async def test_a_client_that_does_not_read_can_still_cancel(home: Path, cwd: Path) -> None:
-    """L5: the agent listens while its output is stuck; a cancel ends a flood that nobody reads."""
+    """L5: The agent reads its input even while its output is stuck; a cancel ends a flood that nobody reads."""
     async with Driver.start(home) as agent:
         session = await agent.new(cwd)
         agent.reading.clear()
@@ -248,7 +248,7 @@ async def test_a_client_that_does_not_read_can_still_cancel(home: Path, cwd: Pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_ends_it_cleanly(agent: Driver, cwd: Path, number: signal.Signals) -> None:
+async def test_a_signal_ends_the_agent_cleanly(agent: Driver, cwd: Path, number: signal.Signals) -> None:
     """L5: SIGTERM ends the agent at once with exit code 0; a running turn is answered as cancelled."""
     session = await agent.new(cwd)
     request = agent.send_prompt(session, "[[say now]][[hang]]")
@@ -265,8 +265,8 @@ def _written(pid: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar"))
 
 
-def test_end_of_input_ends_it(home: Path) -> None:
-    """L5: no input, no agent; and input need not be a pipe."""
+def test_end_of_input_ends_the_agent(home: Path) -> None:
+    """L5: The agent exits when its input ends, which need not be a pipe."""
     command = [sys.executable, "-m", "bough.agents.demo", "--home", str(home)]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
@@ -274,7 +274,7 @@ def test_end_of_input_ends_it(home: Path) -> None:
 
 
 def test_home_comes_from_the_environment(home: Path, cwd: Path) -> None:
-    """L5: without `--home`, sessions are kept where BOUGH_DEMO_HOME says."""
+    """L5: Without `--home`, sessions are kept in BOUGH_DEMO_HOME."""
     lines: list[Json] = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
         {"jsonrpc": "2.0", "id": 2, "method": "session/new", "params": {"cwd": str(cwd), "mcpServers": []}},
@@ -290,8 +290,9 @@ def test_home_comes_from_the_environment(home: Path, cwd: Path) -> None:
     assert os.listdir(home) == [f"{session}.jsonl"]
 
 
-def test_a_start_loads_nothing_heavy() -> None:
-    """L5: it starts quickly, since `mcp` and what comes with it are loaded only for a directive that needs them."""
+def test_starting_loads_nothing_heavy() -> None:
+    """L5: The agent starts quickly, because `mcp` and its dependencies are loaded only for a directive that needs
+    them."""
     code = "import sys, bough.agents.demo.__main__; print({'mcp', 'pydantic', 'httpx2', 'anyio'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
     assert result.stdout == "set()\n"

@@ -1,4 +1,4 @@
-"""Tests the bound on agents that start at once."""
+"""Tests the limit on agents that start at the same time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from bough.agents.start_limit import StartLimit
 from tests.support.eventually import eventually
 
 
-async def test_few_start_at_once() -> None:
-    """Q4: of many starts only a few run at a time, and all of them get their turn."""
+async def test_only_a_few_start_at_once() -> None:
+    """Q4: Of many starts only a few run at a time, and all of them finish."""
     limit, running, most, done = StartLimit(3), 0, 0, 0
 
     async def start() -> None:
@@ -26,7 +26,7 @@ async def test_few_start_at_once() -> None:
 
 
 async def test_a_start_that_hangs_does_not_block_others() -> None:
-    """Q4: an agent that never answers gives up its permit, once."""
+    """Q4: An agent that never answers releases its permit, once."""
     limit, started = StartLimit(1, works_for=0.05), list[str]()
 
     async def start(name: str, end: asyncio.Event) -> None:

@@ -11,19 +11,19 @@ from typing import Self
 from tests.support import acp_driver
 from tests.support.acp_driver import Json
 
-# The output of a flood is in the last line twice.
+# The last line contains the output of a flood twice.
 READ_LIMIT = 16 << 20
-# Waits for a file without taking the time of a test for longer than it needs.
+# Waits for a file, and notices it almost at once.
 WAIT_FOR_GO = "while [ ! -e go ]; do sleep 0.01; done"
 
 
 class Terminal(acp_driver.Driver):
-    """One process of the terminal agent and what it has said so far."""
+    """One process of the terminal agent and everything that it has sent so far."""
 
     @classmethod
     @contextlib.asynccontextmanager
     async def start(cls, home: Path, env: Mapping[str, str] | None = None) -> AsyncGenerator[Self]:
-        """Starts the agent; ends it by end of input, which must work, unless it is dead by then."""
+        """Starts the agent. At the end it closes the agent's input, which must end an agent that still runs."""
         start = cls.launch("bough.agents.terminal", "--home", str(home), env=env, read_limit=READ_LIMIT)
         async with start as terminal:
             yield terminal
@@ -32,18 +32,18 @@ class Terminal(acp_driver.Driver):
         return await self.new(cwd, mode)
 
     async def run(self, session: str, command: str) -> Json:
-        """Runs a command; returns its tool call as it stands at the end."""
+        """Runs a command and returns its tool call after all updates."""
         before = len(self.updates)
         assert await self.prompt(session, command) == {"stopReason": "end_turn"}
         (tool,) = self.tools(session, before)
         return tool
 
     async def output(self, session: str, command: str) -> str:
-        """Runs a command; returns what it printed."""
+        """Runs a command and returns its output."""
         return (await self.run(session, command))["rawOutput"]["output"]
 
     def shown(self, session: str) -> list[str]:
-        """Returns what was shown of commands, update for update."""
+        """Returns the output of commands as each update showed it."""
         return [
             each["content"]["text"]
             for update in self.of(session, "tool_call_update")
@@ -52,7 +52,7 @@ class Terminal(acp_driver.Driver):
 
 
 def living(pid: int) -> bool:
-    """Whether a process runs; one that waits to be reaped does not."""
+    """Tells whether a process runs; a zombie does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -61,5 +61,5 @@ def living(pid: int) -> bool:
 
 
 def written_pid(file: Path) -> int:
-    """Returns the number that a command has written to a file, 0 as long as it has not."""
+    """Returns the process id that a command has written to a file, or 0 while it has not."""
     return int(file.read_text() or 0) if os.path.exists(file) else 0

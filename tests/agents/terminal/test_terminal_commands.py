@@ -1,4 +1,4 @@
-"""A prompt is a command, and its output and its end are reported truthfully."""
+"""A prompt is a command, and its output and its exit are reported correctly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.agents.terminal.terminals import WAIT_FOR_GO, Json, Terminal
 
 
 async def test_a_command_is_a_tool_call(terminal: Terminal, cwd: Path) -> None:
-    """C1: title, kind and input say what is run and where; the end tells code and output; the turn has just ended."""
+    """C1: Title, kind and input of the tool call show the command and its folder; the result has exit code and
+    output."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, "echo hi; exit 3")
     announced = terminal.of(session, "tool_call")[0]
@@ -43,7 +44,7 @@ async def test_a_command_is_a_tool_call(terminal: Terminal, cwd: Path) -> None:
 async def test_the_end_is_reported(
     terminal: Terminal, cwd: Path, command: str, said: str, code: int | None, signal: str | None
 ) -> None:
-    """C1: completed only with code 0; a short message says how it ended."""
+    """C1: A command is completed only with exit code 0; a short message says how it ended."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, command)
     assert (tool["rawOutput"]["exitCode"], tool["rawOutput"]["signal"]) == (code, signal)
@@ -52,7 +53,7 @@ async def test_the_end_is_reported(
 
 
 async def test_both_outputs_are_one(terminal: Terminal, cwd: Path) -> None:
-    """C1: what goes to stdout and stderr comes in the order in which it was printed, as plain text."""
+    """C1: stdout and stderr arrive as plain text in the order in which they were printed."""
     session = await terminal.open(cwd)
     assert await terminal.output(session, "echo a; echo b >&2; echo c; echo $TERM; [ -t 1 ] || echo pipe") == (
         "a\nb\nc\ndumb\npipe\n"
@@ -61,19 +62,19 @@ async def test_both_outputs_are_one(terminal: Terminal, cwd: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="process substitution is bash's")
 async def test_late_output_is_included(terminal: Terminal, cwd: Path) -> None:
-    """C1: output of a process substitution, which the shell does not wait for, belongs to the command."""
+    """C1: Output of a process substitution, which the shell does not wait for, belongs to the command."""
     session = await terminal.open(cwd)
     assert await terminal.output(session, "echo late > >(sleep 0.05; cat)") == "late\n"
 
 
 async def test_stdin_is_empty(terminal: Terminal, cwd: Path) -> None:
-    """C1: a command that reads its input gets EOF at once."""
+    """C1: A command that reads its input gets EOF at once."""
     session = await terminal.open(cwd)
     assert await terminal.output(session, "cat; echo end") == "end\n"
 
 
 async def test_output_is_streamed(terminal: Terminal, cwd: Path) -> None:
-    """C1: what is printed is shown while the command still runs."""
+    """C1: Output is shown while the command still runs."""
     session = await terminal.open(cwd)
     turn = terminal.send_prompt(session, f"echo first; {WAIT_FOR_GO}; echo second")
     await terminal.until(lambda: "first\n" in terminal.shown(session))
@@ -83,7 +84,7 @@ async def test_output_is_streamed(terminal: Terminal, cwd: Path) -> None:
 
 
 async def test_a_character_is_never_cut(terminal: Terminal, cwd: Path) -> None:
-    """C1: half a character waits for its other half; what is no text at all is replaced."""
+    """C1: Half a character waits for its other half; bytes that are not text are replaced."""
     session = await terminal.open(cwd)
     turn = terminal.send_prompt(session, f"printf 'x\\303'; {WAIT_FOR_GO}; printf '\\251 \\377 a\\0b'")
     await terminal.until(lambda: terminal.shown(session) == ["x"])
@@ -93,7 +94,7 @@ async def test_a_character_is_never_cut(terminal: Terminal, cwd: Path) -> None:
 
 
 async def test_a_flood_is_bounded(terminal: Terminal, cwd: Path) -> None:
-    """C1: of much output the beginning and the end are kept, and how much is left out is said; memory stays small."""
+    """C1: Keeps the beginning and the end of long output and says how much was left out; memory stays small."""
     session = await terminal.open(cwd)
     agent = psutil.Process(terminal.process.pid)
     await terminal.run(session, "true")
@@ -110,7 +111,7 @@ async def test_a_flood_is_bounded(terminal: Terminal, cwd: Path) -> None:
 
 
 async def test_an_endless_flood_does_not_drown_a_client(terminal: Terminal, cwd: Path) -> None:
-    """C1: updates are few, however fast a command prints, and it can be stopped."""
+    """C1: Updates are limited however fast a command prints, and the command can be stopped."""
     session = await terminal.open(cwd)
     turn = terminal.send_prompt(session, "yes")
     start = asyncio.get_running_loop().time()
@@ -122,13 +123,13 @@ async def test_an_endless_flood_does_not_drown_a_client(terminal: Terminal, cwd:
     assert terminal.tools(session)[0]["rawOutput"]["output"].startswith("y\ny\n")
 
 
-async def test_nothing_of_bough_is_shown_to_a_command(home: Path, cwd: Path) -> None:
-    """P3: no variable of Bough's, set or exported by whomever, is in a command's environment."""
+async def test_variables_of_bough_are_hidden_from_commands(home: Path, cwd: Path) -> None:
+    """P3: A command's environment has no variable of Bough's, whether inherited or exported by a command."""
     env = {"BOUGH_TOKEN": "secret", "BOUGH_KEEPER": "some-id", "MINE": "yes"}
     async with Terminal.start(home, env) as terminal:
         session = await terminal.open(cwd)
         await terminal.run(session, "export BOUGH_MINE=1")
-        # The shell itself was started with the keeper's mark, so that a sweep finds it; that tells nothing.
+        # The shell itself is started with the keeper's mark, so that a sweep finds it; the mark reveals nothing.
         shown = await terminal.output(session, "env; tr '\\0' '\\n' < /proc/$$/environ | grep -c some-id")
         assert "BOUGH" not in shown
         assert "secret" not in shown
@@ -138,7 +139,7 @@ async def test_nothing_of_bough_is_shown_to_a_command(home: Path, cwd: Path) -> 
 
 @pytest.mark.parametrize("blocks", [[""], [" \n"], ["echo no > made", ""]])
 async def test_a_prompt_without_a_command(terminal: Terminal, cwd: Path, blocks: list[str]) -> None:
-    """L5: only the last text block counts; if it is empty, a message says so."""
+    """L5: Only the last text block counts; if it is empty, a message says so."""
     session = await terminal.open(cwd)
     assert await terminal.prompt(session, *blocks) == {"stopReason": "end_turn"}
     assert "no command" in terminal.said(session)
@@ -147,15 +148,15 @@ async def test_a_prompt_without_a_command(terminal: Terminal, cwd: Path, blocks:
 
 
 async def test_only_the_last_text_block_is_run(terminal: Terminal, cwd: Path) -> None:
-    """L5: quoted matter goes into earlier blocks and is not run."""
+    """L5: Quoted material goes into earlier blocks and is not run."""
     session = await terminal.open(cwd)
     await terminal.prompt(session, "echo no > made", "echo yes")
     assert terminal.tools(session)[0]["rawOutput"]["output"] == "yes\n"
     assert not (cwd / "made").exists()
 
 
-async def test_a_command_that_was_cut_off_is_not_run_twice(terminal: Terminal, cwd: Path) -> None:
-    """O2: what Bough says to an agent that was cut off is no command, and the one it quotes runs no second time."""
+async def test_an_interrupted_command_is_not_run_twice(terminal: Terminal, cwd: Path) -> None:
+    """O2: Bough's prompt to an interrupted agent is not a command, and the command that it quotes is not run again."""
     session = await terminal.open(cwd)
     await terminal.run(session, "echo x >> made")
     for _ in range(2):
@@ -164,8 +165,8 @@ async def test_a_command_that_was_cut_off_is_not_run_twice(terminal: Terminal, c
     assert (cwd / "made").read_text() == "x\n"
 
 
-async def test_a_command_that_never_came_is_run(terminal: Terminal, cwd: Path) -> None:
-    """O2: a command whose prompt went to a process that was dead already has not begun: it runs, once."""
+async def test_a_command_that_never_arrived_is_run(terminal: Terminal, cwd: Path) -> None:
+    """O2: A command that was sent to a process that was already dead has not started, so it runs, once."""
     session = await terminal.open(cwd)
     await terminal.run(session, "echo before")
     for _ in range(2):
@@ -175,7 +176,7 @@ async def test_a_command_that_never_came_is_run(terminal: Terminal, cwd: Path) -
 
 @pytest.mark.parametrize("command", ["echo a\0b", "echo " + "x" * 200_000])
 async def test_a_command_that_cannot_start(terminal: Terminal, cwd: Path, command: str) -> None:
-    """C1: a command that the system refuses fails with the reason, and the next one runs."""
+    """C1: A command that the system refuses fails with the reason, and the next one runs."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, command)
     assert (tool["status"], tool["rawOutput"]["exitCode"]) == ("failed", None)
@@ -184,7 +185,7 @@ async def test_a_command_that_cannot_start(terminal: Terminal, cwd: Path, comman
 
 
 async def test_a_missing_shell_or_folder(home: Path, cwd: Path) -> None:
-    """C1: without the configured shell or the session's folder nothing runs, and a message says so."""
+    """C1: Without the configured shell or the session's folder nothing runs, and a message says why."""
     async with Terminal.start(home, {"BOUGH_TERMINAL_SHELL": "/no/such/shell"}) as terminal:
         session = await terminal.open(cwd)
         await terminal.run(session, "true")
@@ -197,7 +198,7 @@ async def test_a_missing_shell_or_folder(home: Path, cwd: Path) -> None:
 
 
 async def test_the_shell_is_bash_unless_set_otherwise(home: Path, cwd: Path) -> None:
-    """L2: bash if it is there, else or if so set another one; the command is its argument, and `$0` its name."""
+    """L2: The shell is the configured one, or else bash, or else sh; it runs the command with its own name as `$0`."""
     async with Terminal.start(home) as terminal:
         session = await terminal.open(cwd)
         shell = "bash" if shutil.which("bash") else "sh"
@@ -207,8 +208,8 @@ async def test_the_shell_is_bash_unless_set_otherwise(home: Path, cwd: Path) -> 
         assert await terminal.output(session, 'echo "$0 $# $1"') == "sh 0 \n"
 
 
-async def test_content_is_taken_as_advertised(terminal: Terminal, cwd: Path) -> None:
-    """C1: it says what it can: sessions in every way, no images, no MCP over the network."""
+async def test_capabilities_are_advertised(terminal: Terminal, cwd: Path) -> None:
+    """C1: Advertises all session methods, no images, and no MCP over the network."""
     told = await terminal.request("initialize", {"protocolVersion": 7})
     assert (told["protocolVersion"], told["agentInfo"]["name"]) == (1, "bough-terminal")
     can: Json = told["agentCapabilities"]

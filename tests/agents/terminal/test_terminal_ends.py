@@ -11,19 +11,19 @@ from tests.agents.terminal.terminals import Terminal, living, written_pid
 from tests.support.acp_driver import Refused
 from tests.support.eventually import eventually
 
-# A child that leaves the session of its parent, and one that also loses its parent.
+# A child that leaves its parent's session, and one that also loses its parent.
 HIDING = "setsid sh -c 'echo $$ > child; exec sleep 60' & (setsid sh -c 'echo $$ > orphan; exec sleep 60' &) ; "
 
 
 async def _hidden(cwd: Path) -> list[int]:
-    """Waits until the children run; returns their numbers."""
+    """Waits until the children run; returns their process ids."""
     files = [cwd / "child", cwd / "orphan"]
     await eventually(lambda: all(written_pid(file) for file in files))
     return [written_pid(file) for file in files]
 
 
 async def test_cancel_ends_the_whole_tree(terminal: Terminal, cwd: Path) -> None:
-    """T3, C1: the turn ends `cancelled`, what was printed is kept, and no process is left, wherever it hides."""
+    """T3, C1: The turn ends as `cancelled`, its output is kept, and no process is left, wherever it hides."""
     session = await terminal.open(cwd)
     turn = terminal.send_prompt(session, HIDING + "echo printed; sleep 60; touch made")
     pids = await _hidden(cwd)
@@ -40,7 +40,7 @@ async def test_cancel_ends_the_whole_tree(terminal: Terminal, cwd: Path) -> None
 
 
 async def test_a_stubborn_command_is_killed(terminal: Terminal, cwd: Path) -> None:
-    """T3: a command that ignores SIGTERM is killed after a grace period; one that cleans up may finish."""
+    """T3: A command that ignores SIGTERM is killed after a grace period; one that cleans up can finish."""
     session = await terminal.open(cwd)
     turn = terminal.send_prompt(session, "trap 'touch tidied' TERM; echo up; while :; do sleep 60; done")
     await terminal.until(lambda: "up\n" in terminal.shown(session))
@@ -51,7 +51,7 @@ async def test_a_stubborn_command_is_killed(terminal: Terminal, cwd: Path) -> No
 
 
 async def test_one_prompt_can_be_cancelled(terminal: Terminal, cwd: Path) -> None:
-    """C1: `$/cancel_request` ends the one prompt with the error for that."""
+    """C1: `$/cancel_request` ends only the given prompt, with the error for that."""
     session = await terminal.open(cwd)
     first = terminal.send_prompt(session, "echo up; sleep 60")
     second = terminal.send_prompt(session, "echo second")
@@ -63,8 +63,8 @@ async def test_one_prompt_can_be_cancelled(terminal: Terminal, cwd: Path) -> Non
     assert await terminal.answer(second) == {"stopReason": "end_turn"}
 
 
-async def test_background_processes_do_not_hold_the_turn(terminal: Terminal, cwd: Path) -> None:
-    """C1: background processes survive the cancel of another command and end with the session."""
+async def test_background_processes_do_not_block_the_turn(terminal: Terminal, cwd: Path) -> None:
+    """C1: Background processes survive the cancel of another command and end with the session."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, HIDING + "echo started")
     assert (tool["rawOutput"]["output"], tool["status"]) == ("started\n", "completed")
@@ -81,7 +81,7 @@ async def test_background_processes_do_not_hold_the_turn(terminal: Terminal, cwd
 @pytest.mark.parametrize("way", ["end of input", "SIGTERM"])
 @pytest.mark.parametrize("running", [True, False], ids=["in a turn", "between turns"])
 async def test_nothing_outlives_the_agent(home: Path, cwd: Path, way: str, running: bool) -> None:
-    """O2: when its input ends or on SIGTERM the agent ends all that it started, and itself with 0."""
+    """O2: When its input ends, or on SIGTERM, the agent ends everything that it started and exits with 0."""
     async with Terminal.start(home) as terminal:
         session = await terminal.open(cwd)
         turn = terminal.send_prompt(session, HIDING + ("sleep 60" if running else "true"))

@@ -15,7 +15,7 @@ NOTE = re.compile(r"\n\[… (\d+) bytes are left out here …\]\n")
 
 @given(text=text, cuts=st.lists(st.integers(min_value=0, max_value=400)))
 def test_output_within_bounds_is_complete(text: str, cuts: list[int]) -> None:
-    """C1: text that fits comes out unchanged, in whatever pieces; while it grows no character is cut."""
+    """C1: Text within the bounds is unchanged, however it is split; a growing view cuts no character."""
     data = text.encode()
     output = CommandOutput()
     places = sorted({min(cut, len(data)) for cut in cuts} | {len(data)})
@@ -56,7 +56,7 @@ def test_output_beyond_bounds_is_counted(pieces: list[str], bounds: st.DataObjec
 
 @given(st.lists(st.binary(max_size=30)))
 def test_any_bytes_are_text(pieces: list[bytes]) -> None:
-    """C1: whatever is printed becomes text that JSON and databases take."""
+    """C1: Any output becomes text that JSON and databases accept."""
     output = CommandOutput(16, 16)
     for piece in pieces:
         output.add(piece)
@@ -66,7 +66,7 @@ def test_any_bytes_are_text(pieces: list[bytes]) -> None:
 
 
 def test_a_growing_view_is_small() -> None:
-    """C1: the live view is a small part of a large output, mostly its end."""
+    """C1: The live view is a small part of a large output, mostly its end."""
     output = CommandOutput()
     for number in range(50_000):
         output.add(b"%d\n" % number)

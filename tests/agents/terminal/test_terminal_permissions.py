@@ -1,4 +1,4 @@
-"""A command runs, asks or is refused according to the mode and the answer."""
+"""A command runs, needs permission or is refused, depending on the mode and the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNASKED = {"bypassPermissions", "allow-all"}
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_each_mode(terminal: Terminal, cwd: Path, mode: str) -> None:
-    """P1: plan runs nothing, two modes run unasked, every other one asks before every command."""
+    """P1: plan runs nothing, two modes run commands unasked, and all others ask before every command."""
     session = await terminal.open(cwd, mode)
     await terminal.run(session, "touch made")
     tool = await terminal.run(session, "touch made")
@@ -25,7 +25,7 @@ async def test_each_mode(terminal: Terminal, cwd: Path, mode: str) -> None:
 
 
 async def test_the_eight_modes_are_offered(terminal: Terminal, cwd: Path) -> None:
-    """P1: under their own names; a session begins in `default`, which asks."""
+    """P1: Offers the eight modes under their own names; a session starts in `default`, which asks."""
     told = await terminal.request("session/new", {"cwd": str(cwd), "mcpServers": []})
     offered = [mode["id"] for mode in told["modes"]["availableModes"]]
     assert sorted(offered) == sorted(
@@ -34,8 +34,8 @@ async def test_the_eight_modes_are_offered(terminal: Terminal, cwd: Path) -> Non
     assert told["modes"]["currentModeId"] == "default"
 
 
-async def test_a_question_says_what_is_run(terminal: Terminal, cwd: Path) -> None:
-    """P3: the question has the whole command and its folder; nothing runs before the answer."""
+async def test_a_request_shows_the_command(terminal: Terminal, cwd: Path) -> None:
+    """P3: The permission request has the whole command and its folder; nothing runs before the answer."""
     session = await terminal.open(cwd, "ask")
     terminal.decide = lambda _: None
     turn = terminal.send_prompt(session, "touch made")
@@ -51,7 +51,7 @@ async def test_a_question_says_what_is_run(terminal: Terminal, cwd: Path) -> Non
 
 
 async def test_a_rejection(terminal: Terminal, cwd: Path) -> None:
-    """P3: a rejected command does not run, its call has failed, and the session goes on."""
+    """P3: A rejected command does not run, its call has failed, and the session continues."""
     session = await terminal.open(cwd, "ask")
     terminal.decide = lambda _: "reject_once"
     tool = await terminal.run(session, "touch made")
@@ -61,8 +61,8 @@ async def test_a_rejection(terminal: Terminal, cwd: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["answer", "notification"])
-async def test_a_question_that_is_cancelled_ends_the_turn(terminal: Terminal, cwd: Path, how: str) -> None:
-    """C1: the outcome `cancelled`, or a cancel while it waits, ends the turn, and nothing was run."""
+async def test_a_cancelled_request_ends_the_turn(terminal: Terminal, cwd: Path, how: str) -> None:
+    """C1: The outcome `cancelled`, or a cancel while the request is open, ends the turn, and nothing runs."""
     session = await terminal.open(cwd, "ask")
     terminal.decide = lambda _: "cancelled" if how == "answer" else None
     turn = terminal.send_prompt(session, "touch made")
@@ -74,8 +74,8 @@ async def test_a_question_that_is_cancelled_ends_the_turn(terminal: Terminal, cw
     assert not (cwd / "made").exists()
 
 
-async def test_always_holds_for_that_command_in_that_folder(terminal: Terminal, cwd: Path) -> None:
-    """P3: *always* is for the very command where it was asked about; plan refuses it all the same."""
+async def test_always_covers_that_command_in_that_folder(terminal: Terminal, cwd: Path) -> None:
+    """P3: *Always* covers exactly the same command in the same folder; plan still refuses it."""
     session = await terminal.open(cwd, "ask")
     terminal.decide = lambda _: "allow_always"
     for command, questions in (("true", 1), ("true", 1), ("true ", 2), ("cd /", 3), ("true", 4), ("true", 4)):

@@ -1,4 +1,4 @@
-"""The state that a shell leaves: read exactly, without variables of Bough, and moved along with a fork."""
+"""The state that a shell leaves: read exactly, without Bough's variables, and moved with a fork."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _written(cwd: str, env: dict[str, str]) -> bytes:
 
 @given(st.dictionaries(names, values, min_size=1))
 def test_the_next_shell_gets_the_exported_variables(exported: dict[str, str]) -> None:
-    """L5: a shell starts with the variables that the last one ended with, whatever their values."""
+    """L5: A shell starts with the variables that the previous one ended with, whatever their values."""
     state = read_state(_written("/", exported), BASE)
     assert state is not None
     following = environment(BASE, state.set, state.unset, cwd="/", mark="m")
@@ -38,12 +38,13 @@ def test_the_next_shell_gets_the_exported_variables(exported: dict[str, str]) ->
 
 @pytest.mark.parametrize("data", [b"", b"/", b"/\n", b"/\n\0", b"/\n\0PATH=/bin\0HOME=/ro"])
 def test_an_incomplete_state_is_ignored(data: bytes) -> None:
-    """L5: the state of a shell that was killed while writing it does not count."""
+    """L5: The state of a shell that was killed while writing it does not count."""
     assert read_state(data, BASE) is None
 
 
 def test_the_folder_is_the_path_that_the_shell_shows(tmp_path: Path) -> None:
-    """L5: a path through a link counts if it leads there, else the real path; a deleted folder keeps its name."""
+    """L5: A path through a link is kept if it leads to the folder, else the real path is used; a deleted folder keeps
+    its name."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     real, link = str(tmp_path / "real"), str(tmp_path / "link")
@@ -61,7 +62,8 @@ def test_the_folder_is_the_path_that_the_shell_shows(tmp_path: Path) -> None:
 
 
 def test_values_that_are_not_text_are_left_out() -> None:
-    """L5: a value that is not text is not kept, and its variable does not count as unset; too much is recognized."""
+    """L5: A value that is not text is not kept, and its variable does not count as unset; a state beyond the limit is
+    detected."""
     state = read_state(b"/\n\0PATH=/bin\0HOME=\xff\0TERM=dumb\0X=1\0", BASE)
     assert state == ShellState("/", {"X": "1"}, [])
     assert read_state(b"/\xff\n\0PATH=/bin\0", BASE) is None
@@ -70,7 +72,7 @@ def test_values_that_are_not_text_are_left_out() -> None:
 
 
 def test_a_shell_moves_with_its_session(tmp_path: Path) -> None:
-    """B1, B2: when a session moves, its shell moves to the same place in the new folder, unless it was outside."""
+    """B1, B2: When a session moves, its shell moves to the same place in the new folder, unless it was outside."""
     store = open_store(tmp_path)
     for folder, expected in (("/old/a/b", "/new/a/b"), ("/old", "/new"), ("/older", "/older"), ("/tmp", "/tmp")):
         file = store.create("/old")
@@ -83,5 +85,5 @@ def test_a_shell_moves_with_its_session(tmp_path: Path) -> None:
 
 
 def test_the_prompt_to_continue_is_recognized() -> None:
-    """O2: the prompt that Bough sends to an agent that was cut off begins as the terminal expects."""
+    """O2: Bough's prompt to an interrupted agent starts as the terminal agent expects."""
     assert CONTINUE.startswith(CUT_OFF)

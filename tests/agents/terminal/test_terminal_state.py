@@ -17,13 +17,13 @@ SHELLS = [path for name in ("bash", "dash", "sh") if (path := shutil.which(name)
 
 @pytest.fixture(params=SHELLS, ids=lambda path: Path(path).name)
 async def shell(request: pytest.FixtureRequest, home: Path) -> AsyncGenerator[Terminal]:
-    """The agent with each shell that is there."""
+    """Runs the agent with each installed shell."""
     async with Terminal.start(home, {"BOUGH_TERMINAL_SHELL": request.param, "GIVEN": "1"}) as started:
         yield started
 
 
-async def test_a_shell_stays_where_it_is(shell: Terminal, cwd: Path) -> None:
-    """L5: `cd` and exports hold for the next command, whatever the end of the one that did it."""
+async def test_folder_and_exports_persist(shell: Terminal, cwd: Path) -> None:
+    """L5: `cd` and exports apply to the next command, however the command that made them ended."""
     session = await shell.open(cwd)
     (cwd / "sub dir").mkdir()
     await shell.run(session, "cd 'sub dir'; export X=1; exit 3")
@@ -52,8 +52,8 @@ async def test_a_shell_stays_where_it_is(shell: Terminal, cwd: Path) -> None:
         ("set -v; cd sub", ""),
     ],
 )
-async def test_whatever_a_command_does(shell: Terminal, cwd: Path, command: str, output: str) -> None:
-    """L5: options, traps and functions of a command neither lose the state nor bring it into the output."""
+async def test_commands_do_not_break_the_state(shell: Terminal, cwd: Path, command: str, output: str) -> None:
+    """L5: Options, traps and functions of a command neither lose the state nor leak it into the output."""
     session = await shell.open(cwd)
     (cwd / "sub").mkdir()
     assert await shell.output(session, command) == output
@@ -61,8 +61,8 @@ async def test_whatever_a_command_does(shell: Terminal, cwd: Path, command: str,
     assert "BOUGH" not in await shell.output(session, "export -p")
 
 
-async def test_tracing_shows_the_command_alone(shell: Terminal, cwd: Path) -> None:
-    """L5: `set -x` shows what the user wrote and nothing of ours."""
+async def test_tracing_shows_only_the_command(shell: Terminal, cwd: Path) -> None:
+    """L5: `set -x` shows the user's command and nothing of ours."""
     session = await shell.open(cwd)
     for command in ("set -x; cd /; echo a", "set -x; cd /; echo a; exit 1"):
         lines = [line.lstrip("+ ") for line in (await shell.output(session, command)).splitlines()]
@@ -71,7 +71,7 @@ async def test_tracing_shows_the_command_alone(shell: Terminal, cwd: Path) -> No
 
 
 async def test_a_killed_shell_changes_nothing(shell: Terminal, cwd: Path) -> None:
-    """L5: after a kill or an `exec` the shell is where it was before."""
+    """L5: After a kill or an `exec` the shell is in the same state as before."""
     session = await shell.open(cwd)
     (cwd / "sub").mkdir()
     await shell.run(session, "cd sub")
@@ -81,7 +81,7 @@ async def test_a_killed_shell_changes_nothing(shell: Terminal, cwd: Path) -> Non
 
 
 async def test_a_path_through_a_link_is_kept(terminal: Terminal, cwd: Path) -> None:
-    """L5: a shell shows the path through the link, also in the next command."""
+    """L5: A shell shows the path through the link, in the next command too."""
     session = await terminal.open(cwd)
     (cwd / "real").mkdir()
     (cwd / "link").symlink_to("real")
@@ -90,7 +90,7 @@ async def test_a_path_through_a_link_is_kept(terminal: Terminal, cwd: Path) -> N
 
 
 async def test_a_folder_that_is_gone(terminal: Terminal, cwd: Path) -> None:
-    """L5: a shell whose folder is gone is back in the session's folder, and says so once."""
+    """L5: A shell whose folder is gone returns to the session's folder, and says so once."""
     session = await terminal.open(cwd)
     (cwd / "sub").mkdir()
     await terminal.run(session, "cd sub")
@@ -102,7 +102,7 @@ async def test_a_folder_that_is_gone(terminal: Terminal, cwd: Path) -> None:
 
 
 async def test_too_many_exports_are_not_kept(terminal: Terminal, cwd: Path) -> None:
-    """L5: exports beyond the bound are not kept, and a note says so; the folder is kept."""
+    """L5: Exports beyond the limit are not kept, and a note says so; the folder is kept."""
     session = await terminal.open(cwd)
     (cwd / "sub").mkdir()
     big = "; ".join(f"export BIG{index}=$x" for index in range(3))
@@ -113,7 +113,7 @@ async def test_too_many_exports_are_not_kept(terminal: Terminal, cwd: Path) -> N
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
 async def test_a_kill_loses_nothing(home: Path, cwd: Path, method: str) -> None:
-    """O2: after kill -9 a session that is loaded or resumed knows folder, exports and mode; loading replays it."""
+    """O2: After kill -9 a loaded or resumed session still has its folder, exports and mode; loading replays it."""
     (cwd / "sub").mkdir()
     async with Terminal.start(home) as terminal:
         session = await terminal.open(cwd)
@@ -133,8 +133,8 @@ async def test_a_kill_loses_nothing(home: Path, cwd: Path, method: str) -> None:
         assert os.stat(home / f"{session}.jsonl").st_mode & 0o777 == 0o600
 
 
-async def test_a_command_that_was_cut_off_has_ended(home: Path, cwd: Path) -> None:
-    """O2: after kill -9 in a turn, loading tells that its command has failed, and where the shell stood before it."""
+async def test_an_interrupted_command_has_failed(home: Path, cwd: Path) -> None:
+    """O2: After kill -9 during a turn, loading shows that the command failed, and the shell's folder before it."""
     async with Terminal.start(home) as terminal:
         session = await terminal.open(cwd)
         terminal.send_prompt(session, "cd /; echo $$; exec sleep 60")
@@ -142,7 +142,7 @@ async def test_a_command_that_was_cut_off_has_ended(home: Path, cwd: Path) -> No
         command = int(terminal.shown(session)[0])
         terminal.process.kill()
         await terminal.exit_code()
-    # Bough's keeper ends what a killed agent leaves; here nobody does.
+    # Bough's keeper ends the processes of a killed agent; here nothing does.
     os.kill(command, signal.SIGKILL)
     async with Terminal.start(home) as terminal:
         await terminal.request("session/load", {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
@@ -152,7 +152,8 @@ async def test_a_command_that_was_cut_off_has_ended(home: Path, cwd: Path) -> No
 
 
 async def test_the_inherited_environment_may_change(home: Path, cwd: Path) -> None:
-    """P3: only the user's exports are stored; the rest comes from the environment of the agent's start."""
+    """P3: Only the user's exports are stored; other variables come from the environment in which the agent was
+    started."""
     async with Terminal.start(home, {"GIVEN": "old-secret"}) as terminal:
         session = await terminal.open(cwd)
         await terminal.run(session, "export MINE=kept")
@@ -163,7 +164,7 @@ async def test_the_inherited_environment_may_change(home: Path, cwd: Path) -> No
 
 
 async def test_a_fork_starts_in_its_parents_folder(terminal: Terminal, cwd: Path, tmp_path: Path) -> None:
-    """B1: a fork has its parent's state, at the same place in its own folder, and develops independently."""
+    """B1: A fork has its parent's state, at the same place in its own folder, and develops independently."""
     for folder in (cwd / "sub", tmp_path / "other" / "sub"):
         folder.mkdir(parents=True)
     session = await terminal.open(cwd)

@@ -49,8 +49,8 @@ TAKES = Query("takes", "SELECT takes_images, takes_resources FROM keepers", "Wha
 
 
 async def test_files_come_and_go_with_their_task(empty: Backend) -> None:
-    """R6: Existing rows survive the upgrade; files come back in order and byte for byte, and go with their task and,
-    when the upgrade is undone, with the table."""
+    """R6: Existing rows survive the upgrade; files are read back in order and unchanged, and are removed with their
+    task or, on a downgrade, with the table."""
     await migrate.upgrade(empty, to=BEFORE_FILES)
     await empty.transaction(lambda tx: _before(tx, OLD_SESSION))
     for _ in range(2):

@@ -47,7 +47,7 @@ async def filled(backend: Backend) -> None:
 
 
 async def test_upgrade_and_downgrade_with_rows(empty: Backend) -> None:
-    """O3, O4: After an upgrade everything counts as seen and past usage is counted; the way back leaves no trace."""
+    """O3, O4: After an upgrade everything counts as seen and past usage is counted; a downgrade leaves no trace."""
     await filled(empty)
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
 
@@ -62,8 +62,9 @@ async def test_upgrade_and_downgrade_with_rows(empty: Backend) -> None:
     assert await migrate.upgrade(empty, to=AFTER) == [AFTER]
 
 
-async def test_ends_are_unread_until_somebody_looks(empty: Backend) -> None:
-    """O4: A session's last end stands for all its ends; looking at it removes it once, and it goes with its session."""
+async def test_ended_turns_are_unread_until_somebody_looks(empty: Backend) -> None:
+    """O4: A session has at most one unread end; looking at the session removes it once, and it is deleted with its
+    session."""
     await filled(empty)
     await migrate.upgrade(empty, to=AFTER)
 
@@ -79,7 +80,7 @@ async def test_ends_are_unread_until_somebody_looks(empty: Backend) -> None:
 
 
 async def test_usage_of_turns_adds_up(empty: Backend) -> None:
-    """O4: Turns of one quarter of an hour are one row, and a sum starts with a quarter."""
+    """O4: Turns in the same quarter of an hour share a row, and a sum starts at a quarter."""
     await migrate.upgrade(empty, to=AFTER)
 
     async def work(tx: Tx) -> list[TurnUsage | None]:

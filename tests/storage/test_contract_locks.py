@@ -25,7 +25,7 @@ async def is_free(backend: Backend, name: str) -> bool:
 
 
 async def test_a_name_has_one_owner_even_within_a_process(empty: Backend, database_url: str) -> None:
-    """L1: Clearly refuses a second server on the same data."""
+    """L1: Refuses a second server on the same data with a clear error."""
     other = await open_backend(database_url)
     async with empty.own("server"):
         for backend in (empty, other):
@@ -48,7 +48,7 @@ async def test_an_owner_that_fails_frees_the_name(empty: Backend) -> None:
 
 
 async def test_a_killed_process_frees_its_name(empty: Backend, database_url: str) -> None:
-    """Q4: A kill -9 needs no clean-up by anyone."""
+    """Q4: Nobody has to clean up after a kill -9."""
     async with running(sys.executable, str(HOLDER), database_url, "server") as (holder, output):
         assert await output.readline() == b"held\n"
         assert not await is_free(empty, "server")

@@ -114,7 +114,7 @@ async def test_a_listener_that_raises_is_reported_and_does_not_stop_others(backe
 
 
 async def test_a_notification_has_a_size(backend: Backend) -> None:
-    """A3: Both databases refuse what PostgreSQL could not carry, and store nothing."""
+    """A3: Both databases refuse a notification that is too large for PostgreSQL, and store nothing."""
     with pytest.raises(Internal) as caught:
         await say(backend, "x" * 7_900)
     assert caught.value.code == "notification_too_large"

@@ -153,7 +153,7 @@ async def test_published_metadata_stays(empty: Backend) -> None:
 
 
 async def test_upgrade_and_downgrade_lose_nothing(empty: Backend) -> None:
-    """R6: The way back restores the metadata, with the result of the race at its winner."""
+    """R6: A downgrade restores the metadata, with the result of the race at its winner."""
     await old_database(empty)
     await migrate.upgrade(empty, to=AFTER)
     assert await migrate.downgrade(empty, to=BEFORE) == [AFTER]

@@ -1,4 +1,4 @@
-"""R4, R6: Tests how values go in and come out, the same on both databases."""
+"""R4, R6: Tests that values are stored and read back the same on both databases."""
 
 from __future__ import annotations
 

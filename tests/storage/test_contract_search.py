@@ -161,8 +161,8 @@ async def test_the_same_words_find_the_same(store: Store) -> None:
             assert (answer.total, answer.total_capped, answer.indexing) == (len(expected), False, False)
 
 
-async def test_hits_are_marked(store: Store) -> None:
-    """A2: A snippet is a passage around the hits, and the marks are ranges of its characters, whatever they are."""
+async def test_matches_are_marked(store: Store) -> None:
+    """A2: A snippet is a passage around the matches, and its marks are character ranges, whatever the characters."""
     session = await add_session(store)
     for text in TEXTS.values():
         await say(store, session, text)
@@ -222,8 +222,8 @@ SAID = {
 
 
 async def test_every_kind_of_message_is_searched(store: Store) -> None:
-    """A2: Finds what was said, thought, planned, called with its arguments, answered, reported, asked aside and failed;
-    not the text before an edit, nor words of the protocol."""
+    """A2: Finds text, thoughts, plans, tool calls with their arguments and results, reports, side questions and
+    failures, but neither the text before an edit nor words of the protocol."""
     session = await add_session(store, title="A session about gardens", description="and their hedges")
     for body in BODIES:
         await say(store, session, body)
@@ -294,7 +294,7 @@ async def test_only_the_newest_of_many_matches_are_ranked(store: Store, monkeypa
     assert {hit.message_id for hit in answer.results} == set(ids[2:])
 
 
-async def test_the_index_follows(store: Store) -> None:
+async def test_the_index_follows_changes(store: Store) -> None:
     """A2: Finds growing, changed and renamed items by their current text, and purged ones not at all."""
     session = await add_session(store, title="alpha")
     message = await say(store, session, {"type": "text", "text": "growing apple", "partial": True})
@@ -372,8 +372,9 @@ async def is_indexed(search: Search) -> bool:
 
 
 async def test_an_old_database_is_indexed(empty: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A2, R6: Makes an older database searchable after the upgrade: results say while its transcripts are still being
-    indexed, and new messages do not wait for them. After a downgrade and another upgrade, everything is found again."""
+    """A2, R6: Makes an older database searchable after the upgrade: results say so while its transcripts are still
+    being indexed, and new messages do not wait for them. After a downgrade and another upgrade, everything is found
+    again."""
     monkeypatch.setattr(index, "BATCH", 4)
     await migrate.upgrade(empty, to=BEFORE_SEARCH)
     store = Store(empty)

@@ -28,7 +28,7 @@ async def add(backend: Backend, id: str) -> None:
 
 
 async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend: Backend, database_url: str) -> None:
-    """Q4: What was answered is stored, for everyone."""
+    """Q4: An acknowledged write is visible to everyone."""
     other = await open_backend(database_url)
     for number in range(20):
         await add(backend, f"box-{number:02}")
@@ -38,7 +38,8 @@ async def test_commit_is_seen_by_the_next_read_and_by_other_connections(backend:
 
 
 async def test_the_state_changes_with_every_commit(backend: Backend, database_url: str) -> None:
-    """A1: The state changes with every commit, also with another process's; or the backend tells no state at all."""
+    """A1: The state changes with every commit, also with those of another process, unless the backend reports no
+    state."""
     other = await open_backend(database_url)
     states = [backend.state()]
     for number in range(5):
@@ -171,7 +172,7 @@ async def test_a_read_is_one_snapshot(backend: Backend, database_url: str) -> No
     first_read, written = asyncio.Event(), asyncio.Event()
 
     if backend.dialect == "sqlite":
-        # The transaction runs in a thread there, so it is the thread that waits.
+        # There the transaction runs in a thread, so that thread waits.
         loop = asyncio.get_running_loop()
 
         async def work(tx: Tx) -> tuple[object, object]:

@@ -68,7 +68,7 @@ async def test_processes_hear_each_other(boxes: Backend, postgres_url: str) -> N
 
 
 async def test_listeners_scan_again_after_a_lost_connection(boxes: Backend, admin: Any) -> None:
-    """A3: Listeners scan for what they missed while PostgreSQL was away; then everything goes on."""
+    """A3: Listeners scan for what they missed while PostgreSQL was away; then everything works again."""
     received: list[str] = []
     others: list[str] = []
     boxes.listen("news", received.append)
@@ -83,7 +83,7 @@ async def test_listeners_scan_again_after_a_lost_connection(boxes: Backend, admi
 
 
 async def test_a_transaction_whose_connection_is_lost_runs_again(boxes: Backend, admin: Any) -> None:
-    """Q4: A restart of PostgreSQL in the middle of a transaction causes a repetition, not an error."""
+    """Q4: A restart of PostgreSQL during a transaction leads to a retry, not an error."""
     runs = 0
 
     async def work(tx: Tx) -> None:
@@ -99,8 +99,8 @@ async def test_a_transaction_whose_connection_is_lost_runs_again(boxes: Backend,
     assert await boxes.read(lambda tx: tx.value(Q.hits, id="b1")) == 1
 
 
-async def test_a_name_is_taken_back_after_a_lost_connection(boxes: Backend, postgres_url: str, admin: Any) -> None:
-    """O3: An owner that lives stays the owner when only its connection died."""
+async def test_a_name_is_reclaimed_after_a_lost_connection(boxes: Backend, postgres_url: str, admin: Any) -> None:
+    """O3: A running owner stays the owner if only its connection was lost."""
     holder = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
     async with boxes.own("host-h7"):
         first = await admin.fetchval(holder)

@@ -1,4 +1,5 @@
-"""PostgreSQL behind a network that breaks: commits without a reply, cut and silent connections, a read-only server."""
+"""Tests PostgreSQL behind a failing network: commits without a reply, cut and silent connections, a read-only
+server."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ async def test_a_commit_without_a_reply_is_looked_up(boxes: Backend, proxy: Post
 
 
 async def test_a_commit_with_notifications_is_looked_up(boxes: Backend, proxy: PostgresProxy) -> None:
-    """Q4: So is one that notifies others, and its notifications arrive."""
+    """Q4: A commit that notifies others is looked up too, and its notifications arrive."""
     received: list[str] = []
     boxes.listen("news", received.append)
 
@@ -79,7 +80,7 @@ async def test_a_commit_with_notifications_is_looked_up(boxes: Backend, proxy: P
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_host_that_disappears_is_noticed(proxy: PostgresProxy) -> None:
-    """O3: Queries to a host that is gone without a word end with an error, and so does closing."""
+    """O3: Queries to a host that disappeared end with an error, and so does closing."""
     backend = await open_backend(proxy.url)
     proxy.freeze()
     async with asyncio.timeout(30):
@@ -92,8 +93,8 @@ async def test_a_host_that_disappears_is_noticed(proxy: PostgresProxy) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_work_goes_on_when_the_host_is_back(proxy: PostgresProxy) -> None:
-    """O3: A backend whose connections went silent uses new ones as soon as there is an answer."""
+async def test_work_continues_when_the_host_is_back(proxy: PostgresProxy) -> None:
+    """O3: A backend whose connections went silent opens new ones as soon as the host answers."""
     backend = await open_backend(proxy.url)
     await migrate.upgrade(backend, folder=FOLDER)
     proxy.freeze()
@@ -108,7 +109,7 @@ async def test_work_goes_on_when_the_host_is_back(proxy: PostgresProxy) -> None:
 
 
 async def test_a_read_only_server_is_unavailable(boxes: Backend, postgres_url: str, proxy: PostgresProxy) -> None:
-    """Q4: A stand-by that only answers reads is no place to store anything, and the check says so."""
+    """Q4: A standby that only answers reads counts as unavailable, and the check says so."""
     connect: Any = asyncpg.connect  # type: ignore[reportUnknownMemberType]
     admin = await connect(postgres_url)
     name = await admin.fetchval("SELECT current_database()")

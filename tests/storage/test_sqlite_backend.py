@@ -35,7 +35,7 @@ async def boxes(tmp_path: Path) -> AsyncGenerator[Backend]:
 
 
 async def test_checkpointing_the_log_hides_no_commit(tmp_path: Path) -> None:
-    """A1: The state changes with every commit, also after the log was checkpointed into the file and truncated."""
+    """A1: The state changes with every commit, even after the log was checkpointed into the file and truncated."""
     path = tmp_path / "bough.db"
     backend = await open_backend(str(path))
     await migrate.upgrade(backend, to=1, folder=FOLDER)
@@ -52,7 +52,7 @@ async def test_checkpointing_the_log_hides_no_commit(tmp_path: Path) -> None:
 
 
 async def test_a_closed_database_has_no_state(tmp_path: Path) -> None:
-    """R6: A closed backend says so, whatever it is asked."""
+    """R6: Every call on a closed backend reports that it is closed."""
     backend = await open_backend(str(tmp_path / "closed.db"))
     await backend.close()
     with pytest.raises(Busy) as caught:
@@ -80,7 +80,7 @@ async def as_one_group(backend: Backend, works: list[Callable[[Tx], Awaitable[An
 
 
 async def test_waiting_transactions_share_a_commit(boxes: Backend, tmp_path: Path) -> None:
-    """R6: Transactions that wait share a commit, and nobody is answered before it."""
+    """R6: Waiting transactions share a commit, and none of them returns before it."""
     outside = sqlite3.connect(tmp_path / "bough.db", check_same_thread=False)
 
     async def work(tx: Tx, number: int) -> tuple[object, object]:
@@ -93,7 +93,7 @@ async def test_waiting_transactions_share_a_commit(boxes: Backend, tmp_path: Pat
 
 
 async def test_a_commit_that_fails_fails_its_group(boxes: Backend) -> None:
-    """Q4: Nobody is told that something is stored when it is not."""
+    """Q4: No caller is told that something was stored if it was not."""
     create = "CREATE TABLE late (id TEXT REFERENCES boxes (id) DEFERRABLE INITIALLY DEFERRED)"
     await boxes.transaction(lambda tx: tx.run(Query("create", create, "A key that is looked at on commit.")))
     bad = Query("bad", "INSERT INTO late VALUES ('nowhere')", "A row that cannot be committed.")
@@ -257,7 +257,7 @@ async def test_the_log_is_checkpointed_when_idle(boxes: Backend, tmp_path: Path)
 
 
 async def test_partial_copies_are_removed(tmp_path: Path) -> None:
-    """R6: a server that starts removes the copies that a killed process left incomplete, and nothing else."""
+    """R6: A server that starts removes the copies that a killed process left incomplete, and nothing else."""
     parts = ("bough.db.v3-20260101T000000.part", "bough.db.v3-20260101T000000.part-wal")
     others = ("bough.db.v2-20260101T000000.bak", "notes.part")
     for name in (*parts, *others):

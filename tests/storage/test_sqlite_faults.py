@@ -1,4 +1,4 @@
-"""SQLite on a disk that fails, and a database file that somebody deletes, replaces or overwrites."""
+"""Tests SQLite on a failing disk, and with a database file that somebody deletes, replaces or overwrites."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Q = queries.load("boxes", Path(__file__).with_name("sql"))
 
 
 class FailingConnection:
-    """A connection whose statements that begin with a word fail with an error of the disk."""
+    """A connection on which statements that start with a given word fail with a disk error."""
 
     def __init__(self, connection: sqlite3.Connection, word: str, name: str) -> None:
         self._connection = connection
@@ -76,7 +76,7 @@ def delete_log(path: Path) -> None:
 
 @pytest.mark.parametrize("harm", [delete, replace, truncate, overwrite, delete_log])
 async def test_a_damaged_file_is_noticed(boxes: SqliteBackend, tmp_path: Path, harm: Callable[[Path], None]) -> None:
-    """Q4: Nothing is acknowledged that nobody would find again, and the check says why."""
+    """Q4: Nothing is acknowledged that could not be found again, and the check says why."""
     await add(boxes, "b1")
     await boxes.check()
     harm(tmp_path / "bough.db")
@@ -100,7 +100,7 @@ async def test_a_damaged_file_is_noticed(boxes: SqliteBackend, tmp_path: Path, h
     ],
 )
 async def test_a_failing_disk_is_unavailable(boxes: SqliteBackend, word: str, name: str, code: str) -> None:
-    """Q4: An error of the disk is one that goes away, so that what must be stored is tried again."""
+    """Q4: A disk error counts as temporary, so that writes are retried."""
     writer: Any = boxes._writer  # pyright: ignore[reportPrivateUsage]
     working = writer._connection
     writer._connection = FailingConnection(working, word, name)

@@ -1,4 +1,4 @@
-"""R6: Tests named SQL: what is a parameter, what is not, and what a file may hold."""
+"""R6: Tests named SQL: what is a parameter, what is not, and what a file may contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def q(text: str) -> Query:
     return Query("test", text, "A test.")
 
 
-def test_parameters_become_what_each_database_wants() -> None:
+def test_parameters_become_placeholders_of_each_database() -> None:
     """R6: The same text serves both databases; repeated names share a number on PostgreSQL."""
     query = q("SELECT :b, :a FROM t WHERE x = :b")
     statement, values = query.bind("sqlite", {"a": 1, "b": "two"})

@@ -38,7 +38,7 @@ def test_plain_structs_are_filled_by_name_in_any_order() -> None:
     assert mapper("q", Plain, ("count", "id"))([(1, "a")]) == [Plain("a", 1)]
 
 
-def test_values_become_what_the_field_says() -> None:
+def test_values_are_converted_to_the_type_of_the_field() -> None:
     """R6: Converts booleans from 0 and 1, floats from integers, JSON from text, blobs and numbers, enums from
     values."""
     build = mapper("q", Fixed, ("ok", "maybe", "cost", "body", "kind"))

@@ -18,7 +18,7 @@ from tests.support.repos import make_repo
 Json = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]
 
-# In the first mode an agent acts alone; in the second every call waits for a person.
+# In the first mode agents act without approval; in the second every call waits for a person.
 MODES = ("bypassPermissions", "ask")
 PROMPTS = 5
 CREATE = "agor_sessions_create"

@@ -126,7 +126,7 @@ def check_reports(members: dict[str, Member], branches: dict[str, Branch], rows:
 def check_asides(
     members: dict[str, Member], branches: dict[str, Branch], turns: list[Turn], disturbed: set[str]
 ) -> None:
-    """B4: Each side answer is in the transcript of the session that was asked, once, and its agent is told it with one
+    """B4: Each side answer is in the transcript of the session that was asked, once, and its agent gets it with one
     prompt, once in each attempt."""
     asides = [branch for branch in branches.values() if branch.kind == "btw"]
     for member in members.values():
@@ -167,7 +167,7 @@ def check_asides(
 async def check_memory(
     client: Client, members: dict[str, Member], branches: dict[str, Branch], rows: list[Json], disturbed: set[str]
 ) -> None:
-    """B1: A parent recalls each report and each side answer; a fork recalls the turn that it started after."""
+    """B1: A parent recalls each report and each side answer; a fork recalls the turn after which it was created."""
     root = next(member for member in members.values() if member.session["kind"] == "root")
     recalled = await recall(client, root.id)
     for row in rows:

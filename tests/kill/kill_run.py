@@ -29,7 +29,7 @@ Json = dict[str, Any]
 SESSIONS = 8
 TREES = 2
 ROUNDS_PER_TREE = 15
-# Slots for agents: about half as many as want to work at the same time.
+# Slots for agents: about half as many as there are agents that want to work at the same time.
 AGENTS = 8
 # Everything drains well within this unless something hangs.
 DRAIN = 120.0
@@ -39,13 +39,13 @@ DRAIN = 120.0
 VICTIMS = {"server": 4, "server itself": 4, "agent": 3, "keeper": 2, "database": 2, "clock": 1, "stopped keeper": 2}
 # With PostgreSQL, its connections are cut or go silent for a while.
 NETWORK = {"cut": 2, "silent": 1}
-# One of so many transactions fails in a server whose database fails.
+# One in this many transactions fails in a server whose database fails.
 FAULT_RATE = 0.05
-# By how many seconds a wrong clock is ahead or behind.
+# The number of seconds by which a wrong clock is ahead or behind.
 CLOCK_JUMP = 600
-# For how many seconds at most keepers are stopped and connections silent.
+# The number of seconds for which keepers are stopped and connections are silent, at most.
 LONGEST_STOP = 3.0
-# A server that is to crash by itself does so within this many transactions, sometimes still during recovery.
+# A server that is supposed to crash by itself does so within this many transactions, sometimes still during recovery.
 TRANSACTIONS = 120
 # The database cannot be reached or fails: the same call can succeed later.
 UNAVAILABLE = 503
@@ -148,7 +148,7 @@ class KillRun:
             self.killed[victim] = self.killed.get(victim, 0) + 1
 
     async def _stop_keeper(self) -> None:
-        """Stops a keeper for a while, as a debugger or a full machine does."""
+        """Stops a keeper for a while, as a debugger or an overloaded machine does."""
         pids = processes(self.server.data)["keeper"]
         if not pids:
             return
@@ -161,7 +161,7 @@ class KillRun:
                 os.kill(pid, signal.SIGCONT)
 
     async def _restart(self, *, by_itself: bool = False, env: dict[str, str] | None = None) -> None:
-        """Kills the server and starts another, which may be made to crash by itself first, or to fail as `env` says."""
+        """Kills the server and starts another, which may first crash by itself, or fail as `env` says."""
         address = self.server.url
         await self.server.stop(signal.SIGKILL)
         if by_itself:
@@ -179,7 +179,7 @@ class KillRun:
         try:
             await self.server.start()
         except RuntimeError:
-            # Its database failed before it was ready, as it had to.
+            # Its database failed before it was ready, as intended.
             assert env
             self.server.env = {}
             await self.server.start()

@@ -42,7 +42,7 @@ class Turn:
         return "\n".join(block for block in self.blocks if block.startswith(replay.HEADING))
 
     def aside(self, question: str) -> int:
-        """Counts how often this prompt tells of a side question."""
+        """Counts how often this prompt mentions a side question."""
         blocks = [
             block
             for block in self.blocks

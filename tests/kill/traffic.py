@@ -19,7 +19,7 @@ Json = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]
 
 PROMPTS = 3
-# Agents that learn the past in each possible way: from a copy of their own, sent once, or sent at every start.
+# Agents that learn the past in each possible way: from their own copy, sent once, or sent at every start.
 AGENTS = {"demo": "", "told": "fork", "forgetful": "fork,load,resume"}
 # Disturbances per tree, after it has grown.
 TROUBLES = 3
@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass
 class Branch:
-    """A fork, child or side question that was acknowledged; `apart` if it has a worktree of its own."""
+    """An acknowledged fork, child or side question; `apart` if it has its own worktree."""
 
     session_id: str
     task_id: str
@@ -82,7 +82,7 @@ def add_agents(data: Path) -> None:
 
 
 class Script:
-    """One script that works in a repository of its own."""
+    """One script that works in its own repository."""
 
     def __init__(self, name: str, seed: int, root: Path, call: Call, ledger: Ledger) -> None:
         self._name = name
@@ -117,8 +117,8 @@ class Script:
                 await self._rest(root)
 
     async def _grow(self, root: str) -> None:
-        """Grows three levels, some in worktrees of their own, with a child that does not report, side questions, a fork
-        and a race; then disturbs them, in the end a whole subtree."""
+        """Grows three levels, some in their own worktrees, with a child that does not report, side questions, a fork
+        and a race; then disturbs them, and finally a whole subtree."""
         await self._prompt(root)
         child = await self._spawn(root)
         await self._spawn(child, **APART)
@@ -197,7 +197,7 @@ class Script:
             await self._prompt(session_id)
 
     async def _cancel(self, session_id: str) -> None:
-        """Ends a child; sessions below it go on, and their reports are kept."""
+        """Ends a child; sessions below it continue, and their reports are kept."""
         if session_id in self._children:
             self._ledger.disturbed.add(session_id)
             self._children.remove(session_id)

@@ -147,9 +147,9 @@ def _decode(line: bytes) -> Json:
 
 
 def _closed(schema: Any, *, value: bool = False) -> Any:
-    """Returns a copy in which an object that stands as a value allows only the fields that the schema names.
+    """Returns a copy in which an object used as a value allows only the fields that the schema names.
 
-    The published schema leaves objects open, which would let misspelt fields pass; custom data has `_meta`.
+    The published schema leaves objects open, which would let misspelled fields pass; custom data goes into `_meta`.
     """
     if isinstance(schema, list):
         return [_closed(item) for item in cast("list[Any]", schema)]

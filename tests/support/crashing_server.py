@@ -24,12 +24,12 @@ from tests.support.faults import Storm, storming
 CRASH = "CRASH"
 """Where to die: `inside:37` before the commit of the 37th transaction, `after:37` after it, `inside:add_callback` and
 `after:add_callback` at the first transaction that ran a query of this name, `reply:2` before the 2nd answer to an agent
-is written; nothing: nowhere."""
+is written; empty for nowhere."""
 
 FAULTS = "FAULTS"
-"""How often the database fails, as `SEED:RATE`: 7:0.02 fails two of a hundred transactions; nothing: never."""
+"""How often the database fails, as `SEED:RATE`: 7:0.02 fails two in a hundred transactions; empty for never."""
 CLOCK = "CLOCK"
-"""By how many seconds the clock of this server is ahead of the real one, perhaps less than 0."""
+"""The number of seconds by which this server's clock is ahead of the real one; negative if it is behind."""
 
 Work = Callable[[Tx], Awaitable[Any]]
 T = TypeVar("T")
@@ -67,7 +67,8 @@ class WatchingTx:
 
 
 def crash_in(backend: type[Backend], where: str, which: str) -> None:
-    """Makes the process die at one transaction of this database: the one with this number, or with this query."""
+    """Makes the process die at one transaction of this database: the one with this number, or the first with this
+    query."""
     original: Callable[[Any, Work], Awaitable[Any]] = backend.transaction
     count = itertools.count(1)
 

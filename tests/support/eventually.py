@@ -1,4 +1,4 @@
-"""Waits for a condition that nothing reports to a test; the only way in which tests do that."""
+"""Waits for a condition that no event reports; tests wait for such conditions in no other way."""
 
 from __future__ import annotations
 

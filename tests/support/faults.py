@@ -1,5 +1,5 @@
 """A real database that fails: at one named query a given number of times, at random moments that a seed decides, or by
-being slow to reply to commits. The tests that use it say what must come of it."""
+being slow to reply to commits. The tests that use it say what must happen then."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ class Failures:
         self.left = times
 
     def meet(self, query: Query) -> bool:
-        """Fails if this query has to, and returns whether the reply to its commit has to be lost."""
+        """Fails if this query is due to fail, and returns whether the reply to its commit is due to be lost."""
         if query is not self._query or not self.left:
             return False
         self.left -= 1
         if not self.left:
-            # SQLite runs transactions in a thread of its own.
+            # SQLite runs transactions in a separate thread.
             self._loop.call_soon_threadsafe(self._over.set)
         if self.fault != "lost":
             raise error(self.fault)
         return True
 
     async def over(self) -> None:
-        """Waits until it has failed as often as it has to."""
+        """Waits until it has failed as often as planned."""
         async with asyncio.timeout(PATIENCE):
             await self._over.wait()
 
 
 class FailingTx:
-    """A transaction that fails where it has to, and otherwise is the database's own."""
+    """A transaction that fails where it is due to, and otherwise is the database's own."""
 
     def __init__(self, tx: Tx, failures: Failures) -> None:
         self._tx = tx
@@ -95,7 +95,7 @@ class FailingTx:
 def failing(
     db: Backend, kind: Literal["read", "transaction"], query: Query, times: int = 1, fault: Fault = "busy"
 ) -> Generator[Failures]:
-    """Makes the first `times` reads, or transactions, that come to this query fail."""
+    """Makes the first `times` reads or transactions that run this query fail."""
     failures = Failures(query, times, fault)
     original: Callable[..., Awaitable[Any]] = getattr(db, kind)
 
@@ -152,7 +152,7 @@ def storming(backend: type[Backend], storm: Storm) -> None:
 
 
 def hold_answers(db: Backend, last: Path) -> None:
-    """Delays the replies to commits until this file is gone, and a moment more."""
+    """Delays the replies to commits until this file is gone, plus a moment."""
     original: Callable[..., Awaitable[Any]] = db.transaction
 
     async def held(work: Callable[[Tx], Awaitable[Any]]) -> Any:

@@ -30,7 +30,7 @@ class PostgresProxy:
         return f"postgresql://bough@127.0.0.1:{self._server.sockets[0].getsockname()[1]}{self._database}"
 
     def freeze(self) -> None:
-        """Passes nothing on any more, and closes nothing: the host has disappeared."""
+        """Passes nothing on anymore but closes nothing, as if the host had disappeared."""
         self._flowing.clear()
 
     def thaw(self) -> None:

@@ -1,4 +1,4 @@
-"""Tests that `eventually` returns the value that it waited for, and names what was missing if that never comes."""
+"""Tests that `eventually` returns the value that it waited for, and says what was missing if it never comes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_it_names_the_condition() -> None:
 
 
 async def test_a_look_that_times_out_by_itself() -> None:
-    """Fails as without `eventually` if a look itself times out."""
+    """Lets the time-out of a look itself through, as without `eventually`."""
 
     async def look() -> bool:
         raise TimeoutError("its own")

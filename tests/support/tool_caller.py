@@ -33,7 +33,7 @@ class Agent:
         self._http = http
         self.id = session_id
         self.token = token
-        # The turn that the agent is in.
+        # The agent's current turn.
         self.task_id = task_id
 
     async def post(self, tool: str, arguments: dict[str, Any], token: str | None = None) -> httpx.Response:

@@ -13,7 +13,7 @@ from tests.support.repos import make_repo
 from tests.support.server import Running, serving
 from tests.support.tool_caller import Agent, agent_in_turn
 
-# A person who does not answer within this is one who is still thinking.
+# A call that is not answered within this time is still waiting for a person.
 PATIENCE = 0.1
 
 
@@ -30,7 +30,7 @@ class ToolServer:
         return self.server.client
 
     async def session(self, mode: str = "default", **fields: Any) -> str:
-        # One that has a title is not given one by its agent in the middle of a test.
+        # A session with a title does not get one from its agent in the middle of a test.
         fields = {"title": "A session", "permissionMode": mode} | fields
         return (await self.client.session(self.repo_id, **fields))["id"]
 
@@ -78,7 +78,7 @@ class ToolServer:
         return text
 
     async def asked_every_time(self, agent: Agent, tool: str, **arguments: Any) -> Json:
-        """Does the same as `asked` for a call that raises rights, which nobody can allow for always."""
+        """Does the same as `asked` for a call that raises rights, which cannot be allowed for always."""
         approval = await self.asked(agent, tool, **arguments)
         assert "approval every time" in approval["reason"], approval
         assert [option["kind"] for option in approval["options"]] == ["allow_once", "reject_once"]
@@ -92,10 +92,10 @@ class ToolServer:
         for session in page["sessions"]:
             tasks = (await self.client.get(f"/api/sessions/{session['id']}/tasks?limit=200"))["tasks"]
             names = ("id", "title", "description", "status", "permissionMode", "mcpServerIds", "archived")
-            # What came of an earlier call may be told at any time.
+            # The outcome of an earlier call may be reported at any time.
             outcomes = [task for task in tasks if task["source"] == "callback" and task["sourceSessionId"] is None]
             prompts = [(task["id"], task["prompt"]) for task in tasks if task not in outcomes]
-            # An agent that has begun gives a session that has no title its prompt as one.
+            # An agent that has started gives a session without a title its prompt as one.
             if session["title"] in [prompt for _, prompt in prompts]:
                 session["title"] = ""
             state.append([*(session[name] for name in names), session["metadata"].get("ending"), prompts])

@@ -1,2 +1,2 @@
 """Agents that misbehave, each a program: `python -m tests.support.misbehaving_agents.NAME`. They use only the standard
-library; the tests that use them say what a client must make of them."""
+library; the tests that use them say how a client must handle them."""

@@ -1,8 +1,8 @@
-"""An adapter whose inner process dies in the first prompt ever: it answers with the given error and lives on, but knows
-its conversation no longer. Later processes are well.
+"""An adapter whose inner process dies in the very first prompt: it answers with the given error and keeps running, but
+has lost its conversation. Later processes work.
 
-Takes a file that records the prompts of all its processes, and the words of the error. Without words it has lost the
-conversation before it could begin. The word `mute` makes it answer with an unknown error and then nothing at all."""
+Takes a file that records the prompts of all its processes, and the text of the error. Without a text it loses the
+conversation before it could begin. The text `mute` makes it answer with an unknown error and then not at all."""
 
 import os
 import sys

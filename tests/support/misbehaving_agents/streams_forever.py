@@ -15,7 +15,7 @@ def talk() -> None:
         while True:
             write(line)
             time.sleep(PAUSE)
-    except (BrokenPipeError, ValueError):  # nobody reads any more
+    except (BrokenPipeError, ValueError):  # nobody reads anymore
         return
 
 

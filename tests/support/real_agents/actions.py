@@ -12,7 +12,7 @@ class Actions(ABC):
     """Builds prompts for an agent that works in `cwd`; file names are relative to it, or absolute."""
 
     DEFERRED = "mcp__{server}__{tool}"
-    """How the agent calls a tool of an MCP server that it does not offer to its model up front."""
+    """How the agent calls an MCP tool that it does not offer to its model up front."""
 
     def __init__(self, cwd: Path) -> None:
         self.cwd = cwd
@@ -232,7 +232,7 @@ class _Copilot(Actions):
         return _call("view", {"path": self._path(name)})
 
     def shell(self, command: str, *, escalate: bool = False) -> str:
-        # `initial_wait` is how long it waits for a command before it goes on without it.
+        # `initial_wait` is how long it waits for a command before it continues without it.
         given = {"command": command, "description": "Run a command", "mode": "sync", "initial_wait": 60}
         return _call("bash", given)
 

@@ -13,7 +13,7 @@ from tests.support.crashing_server import crash_in
 DIES = "DIES"
 MODULE = "tests.support.real_agents.dying_server"
 END = "end"
-"""The query by which the outcome of a call is noted."""
+"""The query that records the outcome of a call."""
 
 if __name__ == "__main__":
     crash_in(SqliteBackend, os.environ[DIES], END)

@@ -16,9 +16,10 @@ Json = dict[str, object]
 
 KEY = "sk-fake"
 CODEX_MODEL = "gpt-5.5"
-"""One that Codex knows: for others it warns in every turn and offers no apply_patch, or wants tools called in code."""
+"""A model that Codex knows: for others it warns in every turn and offers no apply_patch, or expects tool calls in
+code."""
 GEMINI_MODEL = "gemini-2.5-pro"
-"""A fixed one: otherwise Gemini asks a model which model to ask."""
+"""A fixed model: otherwise Gemini asks a model which model to use."""
 
 # Patterns for a developer's own logins, proxies and settings. IS_SANDBOX lets Claude bypass permissions as root.
 _OWN = ("ANTHROPIC_", "CLAUDE", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "OPENCODE", "COPILOT_", "QWEN_", "GITHUB_")
@@ -27,7 +28,7 @@ _OWN_NAMES = ("GH_TOKEN", "IS_SANDBOX", "INITIAL_AGENT_MODE", "HTTP_PROXY", "HTT
 
 @dataclass(frozen=True)
 class Home:
-    """A home folder, ready for use; `env` goes on top of the environment of a server or of an agent."""
+    """A home folder, ready for use; `env` is added to the environment of a server or of an agent."""
 
     folder: Path
     env: dict[str, str]
@@ -38,7 +39,7 @@ def make_home(folder: Path, model_url: str, *names: str) -> Home:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [str(bin_folder(name)) for name in names]
     if node := node_program():
-        # In a folder of its own: node brings its own npm, which a user's PATH would not have.
+        # In a separate folder: node brings its own npm, which a user's PATH would not have.
         programs = _made(folder / "bin")
         (programs / "node").unlink(missing_ok=True)
         (programs / "node").symlink_to(node)
@@ -72,7 +73,7 @@ def _claude_code(_home: Path, url: str) -> dict[str, str]:
         "ANTHROPIC_API_KEY": KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
-        # Then MCP tools are offered at once, not only after a search for them.
+        # This offers MCP tools at once, not only after a search for them.
         "ENABLE_TOOL_SEARCH": "false",
     }
 

@@ -19,9 +19,9 @@ import msgspec
 CACHE = Path(__file__).parents[3] / ".cache"
 AGENTS = CACHE / "agents"
 AT_ONCE = 2
-"""Installs at a time: they wait for the network about half of the time."""
+"""Installs that run at a time; they spend about half of the time waiting for the network."""
 INSTALL_TIMEOUT = 900.0
-"""Seconds for one agent: a minute is usual, a slow network needs longer."""
+"""Seconds for one agent: it usually takes a minute, but longer on a slow network."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ PACKAGES: dict[str, Package] = {
     "qwen": Package("@qwen-code/qwen-code", "0.24.4", ("qwen", "--acp")),
 }
 PEERS: dict[str, Package] = {"acpx": Package("acpx", "0.19.1", ("acpx",))}
-"""Programs that drive an agent, and here Bough as one; installed with whatever agents are chosen."""
+"""Programs that drive an agent, here Bough; they are installed whichever agents are chosen."""
 USUAL = ("claude-code", "codex", "gemini", "opencode")
-"""The agents that tests run against unless they are told others."""
+"""The agents that tests use by default."""
 
 
 class InstallFailed(Exception):

@@ -58,7 +58,7 @@ class Conversation:
     tools: list[Tool]
     system: str = ""
     schema: Any = None
-    """The JSON schema that the answer must follow: routers, makers of titles, reviewers."""
+    """The JSON schema that the answer must follow, as in requests for routing, titles and reviews."""
 
     def find_tool(self, pattern: str) -> Tool | None:
         """Returns the first tool of `A|~SUFFIX|!NOT_OFFERED` that can be called."""

@@ -20,9 +20,9 @@ from tests.support.scripted_model.records import Book, Entry, Last
 from tests.support.scripted_model.server import DELAY, ScriptedServer
 
 POLL = 0.02
-"""Seconds between looks into the book of a model."""
+"""Seconds between two looks at a model's recorded requests."""
 LINGER = 3
-"""Seconds for the last answers to leave; none takes any time once streams are cut off."""
+"""Seconds for the last answers to be sent; it takes no time once streams are cut off."""
 HOST = "127.0.0.1"
 
 
@@ -44,7 +44,7 @@ class ScriptedModel:
         await self._ask("POST", "reset")
 
     async def open(self, gate: str) -> None:
-        """Opens a gate of the script for everybody who waits there, now or later."""
+        """Opens a gate of the script for every request that waits there, now or later."""
         await self._ask("POST", f"open/{gate}")
 
     async def wait_for(self, matches: Callable[[Entry], bool]) -> Entry:

@@ -74,7 +74,7 @@ async def test_anthropic_streams_blocks(http: httpx.AsyncClient) -> None:
     assert got[-2][1]["delta"]["stop_reason"] == "tool_use"
 
 
-async def test_anthropic_goes_on_after_a_result(http: httpx.AsyncClient) -> None:
+async def test_anthropic_continues_after_a_result(http: httpx.AsyncClient) -> None:
     path, body = anthropic(SCRIPT)
     first = await whole(http, path, body)
     assert first["stop_reason"] == "tool_use"
@@ -112,7 +112,7 @@ async def test_responses_call_free_form_and_namespaced_tools(http: httpx.AsyncCl
     assert (shout["type"], shout["name"], shout["namespace"]) == ("function_call", "shout", "mcp__probe")
 
 
-async def test_responses_goes_on_after_a_result(http: httpx.AsyncClient) -> None:
+async def test_responses_continues_after_a_result(http: httpx.AsyncClient) -> None:
     path, body = responses(SCRIPT)
     first = await whole(http, path, body)
     call = first["output"][-1]
@@ -142,7 +142,7 @@ async def test_chat_streams_deltas(http: httpx.AsyncClient) -> None:
     assert got[-1]["choices"][0]["finish_reason"] == "tool_calls"
 
 
-async def test_chat_goes_on_after_a_result(http: httpx.AsyncClient) -> None:
+async def test_chat_continues_after_a_result(http: httpx.AsyncClient) -> None:
     path, body = chat(SCRIPT)
     message = (await whole(http, path, body))["choices"][0]["message"]
     result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "found"}
@@ -160,7 +160,7 @@ async def test_gemini_streams_parts(http: httpx.AsyncClient) -> None:
     assert got[-1]["candidates"][0]["finishReason"] == "STOP" and got[0]["modelVersion"] == "m"
 
 
-async def test_gemini_goes_on_after_a_result(http: httpx.AsyncClient) -> None:
+async def test_gemini_continues_after_a_result(http: httpx.AsyncClient) -> None:
     path, body = gemini(SCRIPT)
     said = (await whole(http, path, body))["candidates"][0]["content"]
     answer = {"functionResponse": {"name": "Read", "response": {"output": "found"}}}

@@ -15,7 +15,7 @@ def ask(text: str) -> dict[str, object]:
     return {"model": "m", "stream": True, "messages": [{"role": "user", "content": text}]}
 
 
-async def test_the_log_tells_what_was_done(http: httpx.AsyncClient, model: ScriptedModel) -> None:
+async def test_the_log_shows_what_was_done(http: httpx.AsyncClient, model: ScriptedModel) -> None:
     answer = await http.post("/v1/messages?beta=true", json=ask("[[say hi]]"), headers={"user-agent": "tester"})
     assert answer.status_code == 200
     [entry] = await model.log()
@@ -27,7 +27,7 @@ async def test_the_log_tells_what_was_done(http: httpx.AsyncClient, model: Scrip
     assert await model.log() == [] and (await model.last()).body is None
 
 
-async def test_hanging_up_is_seen(http: httpx.AsyncClient, model: ScriptedModel) -> None:
+async def test_hanging_up_is_noticed(http: httpx.AsyncClient, model: ScriptedModel) -> None:
     for script in ("[[hang 60]]", "[[slow 1000 0.01]]"):
         async with http.stream("POST", "/v1/messages", json=ask(script)) as answer:
             assert "message_start" in await anext(answer.aiter_text())
@@ -36,7 +36,7 @@ async def test_hanging_up_is_seen(http: httpx.AsyncClient, model: ScriptedModel)
         assert not ended.done
 
 
-async def test_streams_do_not_hold_up_the_end() -> None:
+async def test_streams_do_not_delay_the_shutdown() -> None:
     async with httpx.AsyncClient(trust_env=False) as http:
         async with scripted_model() as model:
             hanging = asyncio.create_task(http.post(f"{model.url}/v1/messages", json=ask("[[hang 60]]")))

@@ -1,4 +1,4 @@
-"""P1: Tests run against what users are told to install: the real agents of the tests are those of the catalog."""
+"""P1: Tests use what users are asked to install: the real agents of the tests are those of the catalog."""
 
 from __future__ import annotations
 

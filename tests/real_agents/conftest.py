@@ -49,7 +49,7 @@ SLOW_WITH_OPENCODE = frozenset(
         "test_user_settings_of_the_agent_do_not_count",
     }
 )
-# These agents ask Bough about everything in every mode except plan, so one mode that asks stands for the others.
+# These agents ask Bough about everything in every mode except plan, so one mode that asks represents the others.
 ALIKE = {"gemini": ("acceptEdits", "auto"), "opencode": ("acceptEdits", "auto")}
 
 
@@ -106,7 +106,7 @@ def agent(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def record(request: pytest.FixtureRequest, agent: str) -> Record:
-    """`record(behaviour, result)` adds a cell to the table of what the agents do."""
+    """Returns `record(behaviour, result)`, which adds a cell to the table of what the agents do."""
 
     def note(behaviour: str, result: str) -> None:
         request.node.user_properties.append((MEASURED, (behaviour, result)))

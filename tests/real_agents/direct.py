@@ -45,7 +45,7 @@ class Listener:
         self.asked.append(request.method)
         key = f"answer:{number}"
         if request.method != "session/request_permission":
-            # OpenCode reports each write this way, and goes on whatever the answer is.
+            # OpenCode reports each write this way, and continues whatever the answer is.
             await self.connection.reply_error(request.id, METHOD_NOT_FOUND, "Method not found", key=key)
             return
         options: list[dict[str, Any]] = msgspec.json.decode(request.params)["options"]

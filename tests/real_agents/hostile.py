@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 TEXT = "Zebras are striped, says this repository."
-"""What the repository tells every model as an instruction: this much it may."""
+"""The repository's instruction to every model, which is allowed."""
 NOWHERE = "http://127.0.0.1:9"
 COMMAND = "mark-it"
-"""A slash command, and a skill, of the repository's own."""
+"""A slash command and a skill that belong to the repository."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .watching import Seen, watch
 RUNS, ASKS, REFUSED = "runs", "asks", "refused"
 
 DEEDS = ("edit", "edit outside", "echo", "command", "command outside", "MCP tool")
-"""What is tried. Codex knows one more: a command that asks to leave the sandbox. With FULL, the web is tried too."""
+"""The actions to try. Codex has one more: a command that asks to leave the sandbox. With FULL, the web is tried too."""
 ESCALATED, FETCH = "command, escalated", "web fetch"
 
 # The rule: what a mode grants runs, everything else is asked about, and in `plan` nothing happens at all.
@@ -81,7 +81,7 @@ class Trial:
 
 
 class Trials:
-    """Creates each action anew each time, so that traces cannot be mixed up."""
+    """Creates new actions each time, so that their traces cannot be mixed up."""
 
     def __init__(self, real: Real, place: Path, web: Web | None = None) -> None:
         self._real = real
@@ -131,7 +131,7 @@ def _fetch(agent: str, web: Web, mark: str) -> Trial:
     def done(seen: Seen) -> bool:
         if agent == "opencode":
             return f"/{mark}" in web.paths
-        # The others refuse addresses of this machine, but only after they were allowed.
+        # The others refuse addresses of this machine, but only after the request was allowed.
         return not (seen.refused or (seen.asked and not seen.allowed) or "There is no tool" in seen.said)
 
     return Trial(f"[[tool {tool} {json.dumps(arguments)}]]", done)

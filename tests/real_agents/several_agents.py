@@ -19,7 +19,7 @@ from .real import FULL, Json, Real
 from .watching import ENDED
 
 REACT = "[[react]]"
-"""What a report says after this is what the model does about it."""
+"""The model carries out everything that follows this in a report."""
 
 
 def leads(*core: str) -> pytest.MarkDecorator:

@@ -33,7 +33,7 @@ PATIENCE = 60
 # How long acpx's background process waits for the next call.
 STAYS = "60"
 DENIED = 5
-"""What acpx exits with after a turn in which it has allowed nothing that was asked for."""
+"""acpx exits with this after a turn in which it has allowed none of the requests."""
 
 
 @dataclass

@@ -60,7 +60,7 @@ async def test_turns(real: Real, record: Record) -> None:
 
 
 async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: str) -> None:
-    """O2, C1: A killed agent goes on with its conversation, its mode and its MCP servers."""
+    """O2, C1: A killed agent continues with its conversation, its mode and its MCP servers."""
     servers = [
         {"name": "far", "transport": "http", "url": http_tools},
         {"name": "near", "transport": "stdio", "command": COMMAND[0], "args": list(COMMAND[1:])},

@@ -1,5 +1,5 @@
-"""Tests what the real agents do differently, each thing once (how they ask, count, fail and forget), and that Bough
-treats it alike."""
+"""Tests what each real agent does differently (how it asks, counts, fails and forgets), each thing once, and that Bough
+treats them alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COSTED = ("claude-code", "opencode")
 
 async def test_a_denied_edit(real: Real, record: Record) -> None:
     """P1, R4: The call that an agent asks about is in the transcript with its diff, however late the agent reports it.
-    A denial closes it as denied, and the session goes on however the agent ends its turn."""
+    A denial closes it as denied, and the session continues however the agent ends its turn."""
     session = await real.session(permissionMode="ask")
     task = await real.client.prompt(session, real.actions.write("denied.txt", "alpha"))
     await real.client.approval(session)

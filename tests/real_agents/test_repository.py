@@ -115,7 +115,7 @@ async def test_a_repository_grants_nothing(real: Real, traps: Traps, place: Path
     put(real.repo, traps.files(real.agent))
     session = await opened(real, traps, "default")
     before = traps.sprung()
-    # Said once: by the agent, or by Bough if it keeps the agent from reading the file.
+    # Passed on once: by the agent, or by Bough if it keeps the agent from reading the file.
     assert (await heard(real)).count(TEXT) == 1
     await calls_no_tool_of_it(real, session)
     await asks_before_it_acts(real, session, real.repo, place)

@@ -65,7 +65,7 @@ async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record:
 
 
 @pytest.mark.only("claude-code")
-async def test_leaving_plan_is_asked(real: Real, record: Record) -> None:
+async def test_leaving_plan_needs_approval(real: Real, record: Record) -> None:
     """P2: An agent that wants to leave plan needs a person, and is then in the mode that asks."""
     session, file = await real.session(permissionMode="plan"), real.repo / "planned"
     leave = f"[[tool ExitPlanMode {json.dumps({'plan': 'Write a file.'})}]]"

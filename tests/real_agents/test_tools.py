@@ -157,7 +157,7 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
 
 async def test_mcp_servers_come_and_go(real: Real, record: Record, http_tools: str, sent: Sent) -> None:
     """R2, P2: A server that is added to a session, or removed from it, counts from the next prompt on, and the
-    conversation goes on."""
+    conversation continues."""
     far = await added(real, name="far", transport="http", url=http_tools)
     session = await real.session(permissionMode="allow-all")
     await real.ask(session, "Remember the heron.")

@@ -21,7 +21,7 @@ from .table import Record
 from .watching import watch
 
 NATIVE = ("claude-code", "codex", "opencode")
-"""These copy a conversation themselves; only Codex also into another folder."""
+"""These agents copy a conversation themselves, but only Codex also into another folder."""
 # The other agent for each: the next of the usual ones, or all of them.
 STEPS = range(1, len(USUAL)) if FULL else (1,)
 WHOLE = 6000
@@ -30,8 +30,8 @@ TOLD = {"native": "copied by the agent", "replay": "sent as a quoted transcript"
 
 
 async def test_a_fork_of_the_current_state(real: Real, record: Record) -> None:
-    """B1, P2: A fork knows what was said before, has its given rights from its first prompt on, and goes its own way:
-    neither hears what is said to the other afterwards."""
+    """B1, P2: A fork knows what was said before, has its given rights from its first prompt on, and develops
+    independently: neither session hears what is said to the other afterwards."""
     parent = await real.session(permissionMode="bypassPermissions")
     await real.ask(parent, "Remember the heron.")
     fork = await _fork(real, parent, permissionMode="default")

@@ -28,7 +28,7 @@ from .real import FULL, Real
 from .table import Record
 
 CANCELLED = ("completed", "failed")
-"""What agents say of a command that was stopped with its turn; none leaves it open."""
+"""What agents report about a command that was stopped with its turn; none leaves it open."""
 # Another model than the first, and how a request names each; the effort is where requests have it.
 MODELS = {
     "claude-code": ("sonnet", "claude-sonnet-5-5", "claude-opus-5-5"),
@@ -74,8 +74,8 @@ async def test_a_turn(real: Real, record: Record) -> None:
 
 
 async def test_a_stopped_turn(real: Real, record: Record) -> None:
-    """T6, P4: Stops a turn that streams, runs a command or asks; nothing of it goes on, and the next turn knows what
-    was said before."""
+    """T6, P4: Stops a turn that streams, runs a command or asks; nothing of it keeps running, and the next turn knows
+    what was said before."""
     session = await real.session(permissionMode="allow-all")
     await real.ask(session, "Remember the heron.")
     async with real.client.events(session) as events:
@@ -107,7 +107,7 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
 
 
 async def test_a_killed_agent(real: Real, record: Record) -> None:
-    """O2: An agent that is killed with all its processes during a turn goes on as attempt 2 and knows what was said;
+    """O2: An agent that is killed with all its processes during a turn continues as attempt 2 and knows what was said;
     one that is killed between turns is back with the next prompt."""
     session = await real.session(permissionMode="allow-all")
     await real.ask(session, "Remember the heron.")
@@ -130,7 +130,7 @@ async def test_a_killed_agent(real: Real, record: Record) -> None:
 
 
 async def test_a_killed_server(real: Real, record: Record) -> None:
-    """O2, Q4: A turn goes on while no server runs, and an idle agent is found again; nothing is sent twice."""
+    """O2, Q4: A turn continues while no server runs, and an idle agent is found again; nothing is sent twice."""
     session = await real.session()
     async with real.client.events(session) as events:
         task = await start_streaming(real, session, events, count=40)

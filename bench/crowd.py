@@ -28,7 +28,7 @@ MOST_SECONDS = 2.0
 UPDATES = 2_000
 STREAMS = 3
 MOST_GROWTH = 1.25
-# Until fifty agents with their keepers run, on two cores.
+# The time until fifty agents with their keepers run, on two cores.
 PATIENCE = 120.0
 LOOK = 0.02
 ENV = {"BOUGH_MAX_AGENTS": str(CROWD), "BOUGH_MAX_SESSIONS": str(CROWD), "BOUGH_STOP_AGENTS": "true"}
@@ -117,7 +117,7 @@ async def _speaking(server: ServerProcess, missing: set[str]) -> float:
 def _events(server: ServerProcess) -> connect:
     address = f"{server.url.replace('http', 'ws', 1)}/api/events"
     headers = {"Authorization": f"Bearer {server.token}"}
-    # It does not read on when it closes, so it would not see that the server closes too.
+    # It stops reading when it closes, so it would not see that the server closes too.
     return connect(address, additional_headers=headers, max_size=None, close_timeout=0.1)
 
 

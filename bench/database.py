@@ -1,5 +1,5 @@
-"""Creates large databases to read from, in bulk by SQL, and keeps them under `.cache/bench` for their schema. Bough's
-own migrations create the schema; rows look like those of finished sessions."""
+"""Creates large databases to read from, in bulk by SQL, and keeps them under `.cache/bench` as long as the schema stays
+the same. Bough's own migrations create the schema; rows look like those of finished sessions."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _fill(path: Path, size: Size) -> None:
     indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
     kept: list[tuple[str, str]] = indexes.fetchall()
     connection.execute("BEGIN")
-    # Filled without indexes, which are built at the end: several times faster.
+    # Rows are inserted without indexes, which are built at the end: this is several times faster.
     for name, _ in kept:
         connection.execute(f"DROP INDEX {name}")
     _insert(connection, "repos", [_repo(chance)])
@@ -103,7 +103,7 @@ def _fill(path: Path, size: Size) -> None:
     _insert(connection, "messages", _messages(chance, tasks, size))
     for _, sql in kept:
         connection.execute(sql)
-    # Nothing searches here, and a server that indexes a million messages meanwhile would disturb.
+    # Benchmarks with this database do not search, and a server that indexed a million messages would disturb them.
     connection.execute("DELETE FROM search_due")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -221,6 +221,6 @@ def _messages(chance: random.Random, tasks: list[dict[str, Any]], size: Size) ->
 
 
 def _content(chance: random.Random) -> str:
-    """Returns between a few words and some paragraphs."""
+    """Returns a text of a few words to several paragraphs."""
     text = _text(chance, round(chance.expovariate(1 / 30)) + 2)
     return msgspec.json.encode({"type": "text", "text": text, "partial": False}).decode()

@@ -60,7 +60,7 @@ _ABOUT = f"""\
 
 
 class Bare:
-    """An agent on its own pipes. `meta` goes with the new session."""
+    """An agent on its own pipes. `meta` is sent with the new session."""
 
     def __init__(self, process: subprocess.Popen[bytes], cwd: Path, meta: dict[str, Any] | None = None) -> None:
         self._process = process

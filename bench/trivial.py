@@ -30,7 +30,7 @@ from bough.settings import Settings
 TOKEN = "trivial"
 
 Results = dict[str, dict[str, Any]]
-"""What each tool gives: its structured content."""
+"""The structured content that each tool returns."""
 
 
 def _manager(results: Results) -> StreamableHTTPSessionManager:

@@ -24,7 +24,7 @@ USAGE = {
 
 def entries() -> list[CatalogEntry]:
     """Returns the agents of the catalog, without those that Bough brings itself."""
-    # A data folder that does not exist; its name stands for any.
+    # A data folder that does not exist; its name is a placeholder.
     return [entry for entry in load_catalog(Path("{data}")).entries() if entry.package is not None]
 
 

@@ -36,7 +36,7 @@ PAGE_MARK = '<div id="root">'
 
 
 class ReleaseError(Exception):
-    """A sentence that says why there is no release."""
+    """The release cannot be built; the message says why."""
 
 
 def build(root: Path, folder: Path) -> tuple[Path, Path]:
@@ -123,7 +123,7 @@ def running_server(bough: Path, folder: Path) -> Generator[str]:
 
 def check_server(link: str, version: str) -> None:
     """Follows the server's link as a browser would, and asks for its version."""
-    # A proxy of the machine is not used: the server is local.
+    # Bypasses any proxy of the machine, because the server is local.
     browser = urllib.request.build_opener(
         urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
     )

@@ -21,7 +21,7 @@ def raw(value: object) -> Raw:
 
 
 def test_capabilities_as_claude_announces_them() -> None:
-    """C1: empty objects and flags both mean yes."""
+    """C1: Empty objects and flags both mean yes."""
     answer = raw(
         {
             "protocolVersion": 1,
@@ -56,7 +56,7 @@ def test_capabilities_as_claude_announces_them() -> None:
 
 
 def test_a_missing_capability_is_not_offered() -> None:
-    """C1: null, false, a missing field and a field of the wrong type all mean no."""
+    """C1: Null, false, a missing field and a field of the wrong type all mean no."""
     odd = {
         "protocolVersion": "1",
         "agentCapabilities": {
@@ -75,7 +75,7 @@ def test_a_missing_capability_is_not_offered() -> None:
 
 
 def test_modes_and_options_of_a_session() -> None:
-    """C1: modes, choices (grouped or not), switches and the older `models` are all found."""
+    """C1: Modes, choices (grouped or not), switches and the older `models` are all found."""
     answer = {
         "sessionId": "s1",
         "modes": {
@@ -111,14 +111,14 @@ def test_modes_and_options_of_a_session() -> None:
 
 
 def test_a_load_may_answer_null() -> None:
-    """C1: load and resume answer without the id, some agents with nothing at all."""
+    """C1: Load and resume answer without the id, some agents with nothing at all."""
     opened = read_session(Raw(b"null"), "known")
     assert (opened.session_id, opened.modes, opened.config_options) == ("known", None, [])
     assert bytes(opened.models) == b""
 
 
 def test_the_end_of_a_turn() -> None:
-    """R3: the stop reason and the tokens; odd tokens do not spoil the end of a turn."""
+    """R3: The stop reason and the tokens; odd tokens do not spoil the end of a turn."""
     ended = read_prompt(raw({"stopReason": "end_turn", "usage": {"totalTokens": 9, "inputTokens": 7}}))
     assert (ended.stop_reason, ended.usage) == ("end_turn", Usage(total_tokens=9, input_tokens=7))
     assert read_prompt(raw({"stopReason": "cancelled", "usage": {"totalTokens": "many"}})).usage is None

@@ -69,14 +69,14 @@ TALK = st.builds(chunk, st.just(SAID), st.text(max_size=5))
 
 @given(st.lists(CHUNKS | st.just(TOOL), min_size=1, max_size=30) | st.lists(TALK | CHUNKS, min_size=MANY, max_size=60))
 def test_a_batch_means_the_same_as_its_lines(lines: list[bytes]) -> None:
-    """R4: adjacent chunks of one message become one update, and nothing else changes."""
+    """R4: Adjacent chunks of one message become one update, and nothing else changes."""
     batch = decode_batch(lines)
     assert batch is None or joined(batch) == one_by_one(lines)
 
 
 @given(st.lists(TALK, min_size=MANY, max_size=60))
 def test_chunks_of_one_message_are_decoded_at_once(lines: list[bytes]) -> None:
-    """R4: a batch of nothing but chunks of one message is one update."""
+    """R4: A batch of nothing but chunks of one message is one update."""
     batch = decode_batch(lines)
     assert batch is not None
     assert len(batch) == 1
@@ -84,7 +84,7 @@ def test_chunks_of_one_message_are_decoded_at_once(lines: list[bytes]) -> None:
 
 
 def test_chunks_of_one_form_become_one_update() -> None:
-    """R4: adjacent chunks of one form become one update, with the line of the first."""
+    """R4: Adjacent chunks of one form become one update, with the line of the first."""
     lines = [chunk(SAID, f'{number} \\ "ü" 😀\n') for number in range(MANY)]
     batch = decode_batch([*lines, TOOL, *lines])
     whole = "".join(f'{number} \\ "ü" 😀\n' for number in range(MANY))
@@ -110,7 +110,7 @@ NOT_UPDATES = [
 @pytest.mark.parametrize("line", NOT_UPDATES)
 @pytest.mark.parametrize("others", [[TOOL], [chunk(SAID, "y")] * MANY])
 def test_a_batch_with_another_line_is_not_decoded_at_once(line: bytes, others: list[bytes]) -> None:
-    """C1: a batch with a line that is not an update is decoded line by line."""
+    """C1: A batch with a line that is not an update is decoded line by line."""
     assert decode_batch([*others, line, *others]) is None
 
 
@@ -122,7 +122,7 @@ OTHER_UPDATES = [
 
 @pytest.mark.parametrize("line", OTHER_UPDATES)
 def test_other_updates_may_stand_between_chunks(line: bytes) -> None:
-    """R4: an update of another kind between chunks is decoded by itself."""
+    """R4: An update of another kind between chunks is decoded by itself."""
     lines = [*[chunk(SAID, "y")] * MANY, line, *[chunk(SAID, "y")] * MANY]
     batch = decode_batch(lines)
     assert batch is not None
@@ -138,7 +138,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map(b"".join)
 # The first takes its end from the second, which has another one.
 @example([b"c\\", b',"d'], 1)
 def test_no_text_reaches_into_the_next_line(texts: list[bytes], position: int) -> None:
-    """C1: whatever an agent writes in place of a text means the same as in a line by itself."""
+    """C1: Whatever an agent writes in place of a text means the same as in a line by itself."""
     plain = [chunk(SAID, "y")] * (MANY + position)
     lines = [*plain[:position], *(BEFORE + text + AFTER for text in texts), *plain[position:]]
     batch = decode_batch(lines)

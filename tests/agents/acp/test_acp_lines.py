@@ -13,7 +13,7 @@ LINES = st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b""
 
 @given(lines=LINES, rest=st.binary(max_size=10), cuts=st.lists(st.integers(0, 500), max_size=20))
 def test_pieces_do_not_matter(lines: list[bytes], rest: bytes, cuts: list[int]) -> None:
-    """C1: bytes in any pieces come out as the lines that were written."""
+    """C1: Bytes in any pieces come out as the lines that were written."""
     rest = rest.replace(b"\n", b"")
     stream = b"".join(line + b"\n" for line in lines) + rest
     places = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
@@ -27,7 +27,7 @@ def test_pieces_do_not_matter(lines: list[bytes], rest: bytes, cuts: list[int]) 
 
 @given(lines=LINES, cap=st.integers(1, 40), size=st.integers(1, 60))
 def test_the_cap_cuts_at_the_first_long_line(lines: list[bytes], cap: int, size: int) -> None:
-    """C1: lines before one that is too long are kept; that line and everything after it are dropped."""
+    """C1: Lines before one that is too long are kept; that line and everything after it are dropped."""
     stream = b"".join(line + b"\n" for line in lines)
     splitter = LineSplitter(cap)
     found: list[bytes] = []
@@ -39,7 +39,7 @@ def test_the_cap_cuts_at_the_first_long_line(lines: list[bytes], cap: int, size:
 
 
 def test_a_line_beyond_the_cap_costs_bounded_memory() -> None:
-    """C1: while an endless line is read, memory stays near the cap of 64 MiB and is then released."""
+    """C1: While an endless line is read, memory stays near the cap of 64 MiB and is then released."""
     piece = b"x" * (256 * 1024)
     splitter = LineSplitter()
     tracemalloc.start()

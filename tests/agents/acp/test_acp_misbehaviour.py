@@ -15,7 +15,7 @@ from tests.agents.acp.acp_peers import peer
 
 
 async def test_silent() -> None:
-    """C1: the error about an agent that never answers names the agent, the method and the time limit."""
+    """C1: The error about an agent that never answers names the agent, the method and the time limit."""
     async with peer("silent") as agent:
         with pytest.raises(AgentTimeout, match=r"silent did not answer initialize within 0\.05 s") as caught:
             await agent.client.initialize(timeout=0.05)
@@ -23,7 +23,7 @@ async def test_silent() -> None:
 
 
 async def test_dies_mid_line() -> None:
-    """O2: lines before the death are kept, and half a line does not count as an answer."""
+    """O2: Lines before the death are kept, and half a line does not count as an answer."""
     async with peer("dies_mid_line") as agent:
         session = await agent.open()
         with pytest.raises(AgentGone, match="dies_mid_line ended with code 7"):
@@ -34,7 +34,7 @@ async def test_dies_mid_line() -> None:
 
 @pytest.mark.parametrize(("name", "count"), [("arrays", 5), ("junk", 5)])
 async def test_junk_is_ignored(name: str, count: int) -> None:
-    """C1: lines that are not messages are counted, logged once with an excerpt, and do no harm."""
+    """C1: Lines that are not messages are counted, logged once with an excerpt, and do no harm."""
     with capture_logs() as logs:
         async with peer(name) as agent:
             session = await agent.open()
@@ -46,7 +46,7 @@ async def test_junk_is_ignored(name: str, count: int) -> None:
 
 
 async def test_nothing_but_junk() -> None:
-    """C1: a program that is not an agent is detected, and every waiter learns why."""
+    """C1: A program that is not an agent is detected, and every waiter learns why."""
     async with peer("junk", str(2 * connection.JUNK_LIMIT)) as agent:
         with pytest.raises(AgentFailed, match="does not speak the Agent Client Protocol") as caught:
             await agent.client.initialize()
@@ -56,7 +56,7 @@ async def test_nothing_but_junk() -> None:
 
 
 async def test_wrong_ids() -> None:
-    """C1: answers to unknown requests are logged and change nothing."""
+    """C1: Answers to unknown requests are logged and change nothing."""
     with capture_logs() as logs:
         async with peer("wrong_id") as agent:
             assert (await agent.client.initialize()).protocol_version == 1
@@ -64,7 +64,7 @@ async def test_wrong_ids() -> None:
 
 
 async def test_line_beyond_the_cap() -> None:
-    """C1: a line that is too long is a clear failure; lines before it arrive."""
+    """C1: A line that is too long is a clear failure; lines before it arrive."""
     async with peer("long_line", "5000", line_cap=4096) as agent:
         session = await agent.open()
         with pytest.raises(AgentFailed, match="wrote a line that is too long") as caught:
@@ -75,7 +75,7 @@ async def test_line_beyond_the_cap() -> None:
 
 
 async def test_line_without_end_costs_bounded_memory() -> None:
-    """C1: at the real cap of 64 MiB, an endless line takes little more memory than that."""
+    """C1: At the real cap of 64 MiB, an endless line takes little more memory than that."""
     before = psutil.Process().memory_info().rss
     async with peer("long_line", "0") as agent:
         session = await agent.open()
@@ -86,7 +86,7 @@ async def test_line_without_end_costs_bounded_memory() -> None:
 
 
 async def test_closes_stdout_but_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: an agent that closed its output counts as gone, although its process may live."""
+    """O2: An agent that closed its output counts as gone, although its process may live."""
     monkeypatch.setattr("bough.agents.process_link.LAST_WORDS", 0.05)
     async with peer("closes_stdout") as agent:
         session = await agent.open()
@@ -95,7 +95,7 @@ async def test_closes_stdout_but_lives(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_exits_at_once() -> None:
-    """C1: the error has the last line of stderr in its message and all of it in its details."""
+    """C1: The error has the last line of stderr in its message and all of it in its details."""
     async with peer("exits_at_once") as agent:
         with pytest.raises(AgentGone, match="ended with code 3: no credentials: run `agent login` first") as caught:
             await agent.client.initialize()
@@ -105,7 +105,7 @@ async def test_exits_at_once() -> None:
 
 
 async def test_a_request_to_a_dead_agent_fails_at_once() -> None:
-    """O2: a request to a dead agent fails at once, not after a timeout."""
+    """O2: A request to a dead agent fails at once, not after a timeout."""
     async with peer("exits_at_once") as agent:
         await agent.run
         start = time.monotonic()
@@ -118,7 +118,7 @@ async def test_a_request_to_a_dead_agent_fails_at_once() -> None:
 
 
 async def test_refuses() -> None:
-    """C1: the agent's error keeps its code and data."""
+    """C1: The agent's error keeps its code and data."""
     async with peer("refuses") as agent:
         with pytest.raises(AgentRefused, match="refused initialize: state runtime failed") as caught:
             await agent.client.initialize()
@@ -127,7 +127,7 @@ async def test_refuses() -> None:
 
 
 async def test_other_version() -> None:
-    """C1: an agent that speaks another version of the protocol is not used."""
+    """C1: An agent that speaks another version of the protocol is not used."""
     async with peer("other_version") as agent:
         with pytest.raises(AgentFailed, match=r"speaks version 2 .* Bough speaks version 1") as caught:
             await agent.client.initialize()
@@ -135,7 +135,7 @@ async def test_other_version() -> None:
 
 
 async def test_a_session_without_an_id() -> None:
-    """C1: an answer without a required field is reported as the agent's failure."""
+    """C1: An answer without a required field is reported as the agent's failure."""
     async with peer("other_version") as agent:
         with pytest.raises(AgentFailed, match="answered session/new without a session id") as caught:
             await agent.client.new_session("/")
@@ -143,7 +143,7 @@ async def test_a_session_without_an_id() -> None:
 
 
 async def test_slow_reader_that_floods() -> None:
-    """C1: a prompt of 5 MB reaches an agent that first writes 5 MB itself, without a deadlock."""
+    """C1: A prompt of 5 MB reaches an agent that first writes 5 MB itself, without a deadlock."""
     async with peer("slow_reader") as agent:
         session = await agent.open()
         ended = await agent.client.prompt(session, [TextBlock(text="x" * 5_000_000)], "p")
@@ -152,7 +152,7 @@ async def test_slow_reader_that_floods() -> None:
 
 
 async def test_sending_waits_for_a_slow_reader() -> None:
-    """C1: while the agent does not read, the sender waits; a time-out still ends the wait."""
+    """C1: While the agent does not read, the sender waits; a time-out still ends the wait."""
     async with peer("slow_reader", "70000") as agent:
         session = await agent.open()
         agent.ear.gate.clear()  # we do not read, so the agent is stuck in writing and does not read either

@@ -105,7 +105,7 @@ async def test_a_signal_is_reported() -> None:
     assert (closed.value.exit.code, closed.value.exit.signal) == (None, signal.SIGKILL)
 
 
-async def test_stderr_is_a_file_to_the_agent() -> None:
+async def test_stderr_can_be_opened_as_a_file() -> None:
     """C1: Commands of an agent can open /dev/stderr, which works with pipes but not with sockets."""
     async with await start("sh", "-c", "echo hello > /dev/stderr") as link:
         await lines_until_closed(link)

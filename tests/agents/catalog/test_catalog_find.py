@@ -68,7 +68,7 @@ def test_through_npx(path: Path, tmp_path: Path) -> None:
     assert find(entry(package=None), tmp_path) is None
 
 
-def test_not_at_all(path: Path, tmp_path: Path) -> None:
+def test_not_installed(path: Path, tmp_path: Path) -> None:
     """O1: Otherwise it cannot be started, and the error says how to install it."""
     assert find(entry(), tmp_path) is None
     with pytest.raises(Invalid, match=r"'tiny' was not found\. Install it with: bough agents install tiny") as caught:

@@ -63,7 +63,7 @@ def test_each_reader_sees_what_others_append(tmp_path: Path) -> None:
 
 
 @given(cut=st.integers(min_value=0))
-def test_a_line_cut_anywhere_costs_only_itself(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_a_line_cut_anywhere_affects_no_other(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     """L5: A writer killed in the middle of a line leaves a record that is ignored, and no other damage."""
     folder = tmp_path_factory.mktemp("home")
     store = open_store(folder)

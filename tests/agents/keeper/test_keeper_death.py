@@ -179,7 +179,7 @@ async def test_a_folder_with_a_future_date(
     assert launcher.names() == []
 
 
-async def test_dropping_is_polite(keepers: Keepers, launcher: KeeperLauncher, tmp_path: Path) -> None:
+async def test_a_dropped_agent_is_asked_to_exit(keepers: Keepers, launcher: KeeperLauncher, tmp_path: Path) -> None:
     """T3: A dropped agent is asked to exit before it is forced to, whichever of its lines were confirmed."""
     bye = tmp_path / "bye"
     script = "import sys; print('x' * 1_500_000, flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"

@@ -1,7 +1,7 @@
-"""A full disk: the agent waits, nobody loses a line, and everyone is told.
+"""A full disk: the agent waits, no line is lost, and the problem is reported.
 
-The limit on the size of files that every process has stands for the disk: any user can set it on a living keeper, a
-write that does not fit is cut short as on a disk that fills up, and it can be lifted again.
+A process's file size limit simulates the disk: any user can set it on a running keeper and lift it again, and a write
+that does not fit is cut short as on a disk that fills up.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ async def test_the_agent_waits_and_nothing_is_lost(keepers: Keepers, tmp_path: P
     assert done.exists()
 
 
-async def test_waiting_for_room_costs_nothing(keepers: Keepers) -> None:
+async def test_waiting_for_space_does_not_spin(keepers: Keepers) -> None:
     """O2: A keeper with a line that it cannot journal does not spin while its agent writes."""
     link = await keepers.attach_altered(
         QUICK, "/bin/sh", "-c", "read go; echo $go; while read line; do echo $line; done"
@@ -118,7 +118,7 @@ class RawTalk:
         os.write(self._fd, data)
 
 
-async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
+async def test_confirming_frees_space(keepers: Keepers) -> None:
     """O2: Confirmed lines are released, which makes room on the disk."""
     link = await keepers.attach_altered(QUICK, "/bin/cat")
     for number in range(3):
@@ -133,11 +133,11 @@ async def test_room_is_made_by_confirming(keepers: Keepers) -> None:
     assert link.trouble == ""
 
 
-async def test_an_end_without_room(keepers: Keepers) -> None:
+async def test_an_agent_is_ended_on_a_full_disk(keepers: Keepers) -> None:
     """O2: An agent can be ended although its last lines cannot be written, and that is reported."""
     change = "; from bough.agents.keeper import main_loop; main_loop.DISK_PATIENCE = 0.1"
     link = await keepers.attach_altered(QUICK + change, "/bin/sh", "-c", "read go; echo last words; cat")
-    fill(link, 40)  # enough for what is sent, not for what is answered
+    fill(link, 40)  # enough for the prompt, but not for the answer
     assert await link.send(b"go", "1")
     await eventually(lambda: link.trouble != "")
     exit = await link.end()
@@ -147,10 +147,10 @@ async def test_an_end_without_room(keepers: Keepers) -> None:
     assert keeper_folder.read_dead(link.folder, 0) == ([], None)
 
 
-async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> None:
+async def test_an_agent_exits_on_a_full_disk(keepers: Keepers) -> None:
     """O2: The keeper waits for room on the disk and then delivers everything."""
     link = await keepers.attach_altered(QUICK, "/bin/sh", "-c", "read go; echo last words; exit 4")
-    fill(link, 40)  # enough for what is sent, not for what is answered
+    fill(link, 40)  # enough for the prompt, but not for the answer
     assert await link.send(b"go", "1")
     await eventually(lambda: link.trouble != "" and gone(link.pid))
     assert keeper_folder.is_alive(link.folder)
@@ -160,7 +160,7 @@ async def test_an_agent_that_ends_by_itself_without_room(keepers: Keepers) -> No
 
 
 @pytest.mark.parametrize("room", [0, 10])
-def test_a_start_without_room(keepers: Keepers, room: int) -> None:
+def test_a_start_on_a_full_disk(keepers: Keepers, room: int) -> None:
     """O2: A keeper that cannot write its file reports that and leaves no agent behind."""
     change = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))"
     folder, news = keepers.altered(change, "/bin/sleep", "60")

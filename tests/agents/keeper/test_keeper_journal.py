@@ -76,7 +76,7 @@ def test_every_place_to_continue_from(folder: int, tmp_path: Path) -> None:
     assert read_sent(tmp_path) == {"prompt:1", "cancel:1"}
 
 
-def test_torn_anywhere(folder: int, tmp_path: Path) -> None:
+def test_a_write_cut_off_anywhere(folder: int, tmp_path: Path) -> None:
     """Q4: A keeper that dies at any byte of a write leaves every earlier frame readable, and nothing of the last
     one."""
     book = Journal(folder)
@@ -129,7 +129,7 @@ def test_confirmed_lines_are_released(
     assert lines_of(tmp_path, confirmed) == [*lines[confirmed:], b"eight"]
 
 
-def test_little_is_not_worth_rewriting(folder: int) -> None:
+def test_the_file_is_not_rewritten_for_a_small_gain(folder: int) -> None:
     """O2: A server that confirms line by line does not make the keeper rewrite its file each time."""
     book, place = Journal(folder), ReadPosition(0)
     for number in range(1, 50):

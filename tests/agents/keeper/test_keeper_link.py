@@ -181,7 +181,7 @@ async def test_a_line_that_never_ends(keepers: Keepers) -> None:
     assert gone(link.pid)
 
 
-async def test_an_agent_that_cannot_be_heard(keepers: Keepers) -> None:
+async def test_an_agent_that_closes_stdout_is_ended(keepers: Keepers) -> None:
     """O2: An agent that closes stdout but keeps running is ended, because it could never answer."""
     link = await keepers.start("sh", "-c", "echo one; exec >&-; cat <&0 >/dev/null")
     lines, exit = await read_to_end(link)
@@ -189,7 +189,7 @@ async def test_an_agent_that_cannot_be_heard(keepers: Keepers) -> None:
     assert exit.code == 0
 
 
-async def test_ending_loses_no_lines_though_nobody_was_reading(keepers: Keepers) -> None:
+async def test_ending_loses_no_unread_lines(keepers: Keepers) -> None:
     """O2: Lines that were written before the end are delivered after it, however late."""
     link = await keepers.python(COUNT, "400000")
     exit = await link.end(grace=30)

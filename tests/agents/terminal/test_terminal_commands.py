@@ -52,7 +52,7 @@ async def test_the_end_is_reported(
     assert terminal.said(session) == said
 
 
-async def test_both_outputs_are_one(terminal: Terminal, cwd: Path) -> None:
+async def test_stdout_and_stderr_keep_their_order(terminal: Terminal, cwd: Path) -> None:
     """C1: stdout and stderr arrive as plain text in the order in which they were printed."""
     session = await terminal.open(cwd)
     assert await terminal.output(session, "echo a; echo b >&2; echo c; echo $TERM; [ -t 1 ] || echo pipe") == (

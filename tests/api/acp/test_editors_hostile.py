@@ -154,7 +154,7 @@ async def test_huge_frames(server: Running, editor: Editor) -> None:
     assert await editor.prompt(session, "[[say alive]]") == {"stopReason": "end_turn"}
 
 
-async def test_vanishing_anywhere(server: Running, editor: Editor) -> None:
+async def test_disconnecting_at_any_moment(server: Running, editor: Editor) -> None:
     """C2: Clients that disappear at any moment leave no attachment, subscription or turn behind."""
     session = await editor.open("default")
     editor.decide = lambda _: None

@@ -176,7 +176,7 @@ async def test_cancel_withdraws_permission_requests(server: Running, editor: Edi
         assert await editor.answer(turn) == {"stopReason": "cancelled"}
 
 
-async def test_load_during_ones_own_turn(editor: Editor) -> None:
+async def test_load_during_the_editors_own_turn(editor: Editor) -> None:
     """C2: A session that is loaded again while its editor waits for a turn still reports the turn's end, once."""
     session = await editor.open()
     turns = [editor.send_prompt(session, f"[[slow 30 0.3]] [[say no. {number}]]") for number in range(2)]

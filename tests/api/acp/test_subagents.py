@@ -53,7 +53,7 @@ async def test_children_are_subagents(server: Running) -> None:
         assert shown_child(editor, child, deeper)["title"] == "Deep"
 
 
-async def test_a_child_asks_and_is_stopped_by_itself(server: Running) -> None:
+async def test_a_child_asks_and_is_cancelled_alone(server: Running) -> None:
     """C3, P4: A child requests permissions in its own session, and can be cancelled without its parent."""
     async with editing(server, capabilities=KNOWS) as editor:
         session = await editor.open("default")

@@ -52,7 +52,7 @@ def test_limits_are_the_defaults() -> None:
     assert f"{settings.max_tree} sessions a tree, {settings.max_unattended} turns caused by agents" in text
 
 
-def test_short() -> None:
+def test_the_guide_is_short() -> None:
     """5: The guide is short enough for a model's context."""
     assert len(guide.text()) < MOST_CHARACTERS
 

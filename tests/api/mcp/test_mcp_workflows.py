@@ -21,7 +21,7 @@ async def rest(client: Client, *session_ids: str) -> None:
     await client.post("/api/wait", {"sessionIds": list(session_ids)})
 
 
-async def test_continuing_ones_own_work(server: Running) -> None:
+async def test_an_agent_continues_its_own_work(server: Running) -> None:
     """5a, example 1: An agent that knows its own id queues more work for itself, and forks itself to try another
     way."""
     client = server.client
@@ -138,7 +138,7 @@ async def test_waiting_for_approval_lends_the_slot(server: Running) -> None:
         assert "sessionId" in (await client.texts(session["id"]))[-1]
 
 
-async def test_reviewing_ones_own_work(server: Running) -> None:
+async def test_an_agent_reviews_its_own_work(server: Running) -> None:
     """5a, example 4: An agent reads what it did, names and describes its session, and completes it, which takes effect
     when its turn ends."""
     client = server.client
@@ -168,7 +168,7 @@ async def test_reviewing_ones_own_work(server: Running) -> None:
     assert text.count('"ending":"completed"') == 2
 
 
-async def test_ending_oneself_with_work_left(server: Running) -> None:
+async def test_a_session_that_ends_itself_empties_its_queue_first(server: Running) -> None:
     """5a, T6: A session that fails or completes itself first works through its queue; nothing in it is lost."""
     client = server.client
     session = await opened(server)
@@ -182,7 +182,7 @@ async def test_ending_oneself_with_work_left(server: Running) -> None:
         assert (await get(client, session["id"]))["status"] == stored
 
 
-async def test_ending_oneself_can_be_undone(server: Running) -> None:
+async def test_a_session_can_withdraw_its_end(server: Running) -> None:
     """5a: Setting idle withdraws a session's own final status while its turn is still running."""
     client = server.client
     session = await opened(server)
@@ -222,7 +222,7 @@ async def test_basic_tools_of_an_agent(server: Running) -> None:
     assert {item["name"] for item in listed["sessions"]} == {"feature-auth", "first"}
 
 
-async def test_stopping_oneself(server: Running) -> None:
+async def test_a_session_cannot_stop_itself(server: Running) -> None:
     """5a: A session that tries to stop itself is told to end its turn instead."""
     session = await opened(server)
     await server.client.ask(session["id"], directive("agor_sessions_stop", sessionId=session["id"]))

@@ -108,7 +108,8 @@ async def test_turns_wait_for_descriptors(tmp_path: Path) -> None:
         session = await client.session(repo["id"])
         usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 2, usual[1]))
+        # Enough to take a prompt, too few for a turn.
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 12, usual[1]))
         task = await client.prompt(session["id"], "patience")
         await eventually(lambda: "too_few_descriptors" in (server.data / "server.log").read_text())
         assert (await client.get(f"/api/tasks/{task}"))["status"] == "queued"

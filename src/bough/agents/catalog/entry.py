@@ -122,7 +122,7 @@ class Quirks(_Table):
     takes_reports: bool = True
     # The scope of the tokens in the answer to a prompt.
     usage: UsageMeaning = "turn"
-    # Whether the cost of a copied conversation begins with that of its origin.
+    # Whether the cost of a copied conversation begins with that of its origin; implied if `usage` is "session".
     forks_keep_cost: bool = False
     # Regular expressions for the final text of a turn that seems to end well but has failed.
     failures: list[str] = []

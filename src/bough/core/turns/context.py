@@ -131,7 +131,8 @@ class SessionContext:
         async def work(change: Change) -> None:
             session = await records.session(change.tx, self._session.id)
             columns: dict[str, Any] = {"fork_history": how}
-            if how == "native" and entry.quirks.forks_keep_cost and session.forked_from_session_id is not None:
+            counts_on = entry.quirks.forks_keep_cost or entry.quirks.usage == "session"
+            if how == "native" and counts_on and session.forked_from_session_id is not None:
                 source = await records.session(change.tx, session.forked_from_session_id)
                 columns["cost"] = source.cost
             await records.update_session(change, session.id, **columns)

@@ -125,6 +125,20 @@ async def differences(path: str, old: str, new: str, only: Iterable[str] | None 
     return writes, [entry.path for entry in entries if entry.after == ABSENT]
 
 
+def empty_or_missing(planned: Plan) -> set[str]:
+    """Returns the planned files that are empty or missing now, as a restore leaves them that was killed while it wrote
+    them."""
+    paths: set[str] = set()
+    for path in planned.writes:
+        try:
+            size = os.lstat(os.path.join(planned.working_copy.top, path)).st_size
+        except FileNotFoundError:
+            size = 0
+        if size == 0:
+            paths.add(path)
+    return paths
+
+
 async def changed_paths(path: str, old: str, new: str) -> set[str]:
     """Returns the paths that differ between two commits."""
     return {entry.path for entry in await _between(await working_copy(path), old, new, None)}

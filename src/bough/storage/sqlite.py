@@ -8,6 +8,7 @@ import fcntl
 import itertools
 import os
 import queue
+import re
 import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -27,6 +28,8 @@ from bough.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
 
+# The end of the name of an unfinished copy, and of SQLite's own files beside it.
+_PARTIAL = re.compile(r"-\d{8}T\d{6}(-\d+)?\.part(-journal|-wal|-shm)?$")
 # Long reads are searches and exports; two at a time leave a core for everything else.
 LONG_READERS = 2
 
@@ -178,8 +181,9 @@ class SqliteBackend:
         """Removes the copies that a killed process left incomplete. Only the holder of the server's lock makes
         copies."""
         for part in self.path.parent.glob(f"{escape(self.path.name)}.*.part*"):
-            with suppress(OSError):
-                part.unlink()
+            if _PARTIAL.search(part.name):
+                with suppress(OSError):
+                    part.unlink()
 
     def _copy(self, label: str) -> Path:
         stem = f"{self.path.name}.{label}-{datetime.now(UTC):%Y%m%dT%H%M%S}"

@@ -106,6 +106,8 @@ def test_a_lost_conversation_is_not_a_missing_file() -> None:
     detector = FailureDetector(ENTRY)
     with pytest.raises(AgentGone), detector.unbroken():
         raise _refused(-32002, "Resource not found", {"sessionId": "x"})
+    with pytest.raises(AgentGone), detector.unbroken():
+        raise _refused(-32002, "Resource not found: 0b1f", {"uri": "0b1f"})
     with pytest.raises(AgentRefused), detector.unbroken():
         raise _refused(-32002, "Resource not found: file:///x", {"uri": "file:///x"})
 

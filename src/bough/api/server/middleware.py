@@ -32,6 +32,11 @@ ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store
 TOOLS = frozenset({"/mcp", "/mcp/"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
+SHUTTING_DOWN = (
+    "The server stopped during this request, which may have been carried out. Look before you repeat it, or repeat it "
+    "with the same Idempotency-Key."
+)
+
 
 class GateMiddleware:
     """Wraps the whole application, including WebSockets and the MCP door. `methods` lists each route's methods by its
@@ -59,7 +64,7 @@ class GateMiddleware:
                 # Uvicorn cancels requests only when the server stops, and would answer this one with a bare 500.
                 if body.answered:
                     raise
-                error = Unavailable("shutting_down", "The server stopped before this request was done. Try again.")
+                error = Unavailable("shutting_down", SHUTTING_DOWN)
                 await _send(answer(error), meaning(error).status, scope, sending)
         elif scope["type"] == "websocket":
             await self._enter(scope, receive, send)

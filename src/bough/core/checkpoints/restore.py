@@ -22,7 +22,8 @@ from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
-from bough.git.restore import Plan, apply, changed_paths, differences, plan
+from bough.git.restore import Plan, apply, changed_paths, differences, empty_or_missing, plan
+from bough.git.threads import in_thread
 from bough.model import message
 from bough.model.checkpoint import Checkpoint
 from bough.model.ids import new_id
@@ -180,7 +181,8 @@ class Restoring:
             writes, removes = await differences(cwd, undo_sha, sha, job.only)
             # What was changed or added since the server died must not be overwritten: nothing else holds it.
             changed_since = await changed_paths(cwd, undo_sha, planned.now.sha)
-            due = {*writes, *removes} - changed_since
+            cut_off = await in_thread(empty_or_missing, planned)
+            due = ({*writes, *removes} - changed_since) | (cut_off & {*writes})
             left = [path for path in planned.paths if path not in due]
             planned.writes = [path for path in planned.writes if path in due]
             planned.removes = [path for path in planned.removes if path in due]

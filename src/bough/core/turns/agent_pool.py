@@ -203,7 +203,8 @@ class AgentPool:
         agent.resume(OpenedConversation(private.agent_session_id or "", known, takes))
         agent.want(mode)
         if keeper.needs_history:
-            agent.preface = (await SessionContext(self._store, session).preface("")).blocks
+            context = SessionContext(self._store, session)
+            agent.preface = (await patiently(lambda: context.preface(""), "an agent that is found again")).blocks
         self._agents[session.id] = agent
         return agent
 

@@ -100,8 +100,10 @@ class FailureDetector:
     def _is_broken(self, error: AgentRefused) -> bool:
         if error.rpc_code == NOT_FOUND:
             data: Any = error.data
-            # With an address, it is a file of the prompt that was not found.
-            return not (isinstance(data, dict) and "uri" in data)
+            # With the address of a file, it is a file of the prompt that was not found. The field may also hold the
+            # id of a conversation that is lost.
+            uri = str(cast("dict[str, Any]", data).get("uri", "")) if isinstance(data, dict) else ""
+            return not ("://" in uri or uri.startswith("/"))
         return any(re.search(pattern, cause(error)) for pattern in self._entry.quirks.broken)
 
     def _quoted(self, words: str) -> str:

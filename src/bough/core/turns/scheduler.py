@@ -126,11 +126,17 @@ class Scheduler:
         could: the reply to a claim may have been lost, or a turn may have broken in a way that nobody thought of."""
         if not self._broken and not self._first_look:
             return
-        for task in await self._store.read(lambda tx: tx.all(TASKS.under_way, Task)):
-            is_lost = self._first_look or task.session_id in self._broken
+        # More may break while this reads.
+        broken, self._broken = self._broken, set()
+        try:
+            under_way = await self._store.read(lambda tx: tx.all(TASKS.under_way, Task))
+        except BaseException:
+            self._broken |= broken
+            raise
+        for task in under_way:
+            is_lost = self._first_look or task.session_id in broken
             if is_lost and task.session_id not in self._turns:
                 self.adopt(task.session_id, self._runner.recover(task))
-        self._broken.clear()
         self._first_look = False
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Awaitable, Callable, Generator
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from bough.errors import Unavailable
@@ -151,15 +150,13 @@ def storming(backend: type[Backend], storm: Storm) -> None:
     backend.transaction = transaction
 
 
-def hold_answers(db: Backend, last: Path) -> None:
-    """Delays the replies to commits until this file is gone, plus a moment."""
+def hold_answers(db: Backend, until: asyncio.Event) -> None:
+    """Delays the replies to commits until the event is set."""
     original: Callable[..., Awaitable[Any]] = db.transaction
 
     async def held(work: Callable[[Tx], Awaitable[Any]]) -> Any:
         result = await original(work)
-        while last.exists():  # noqa: ASYNC110, ASYNC240 - a file tells nobody that it goes
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.05)
+        await until.wait()
         return result
 
     db.transaction = held

@@ -156,13 +156,23 @@ async def test_reading_pauses_while_lines_are_not_taken() -> None:
 async def test_a_dead_agent_loses_no_unread_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """O2: Lines from before the end are delivered after it, however late."""
     monkeypatch.setattr(process_link, "LAST_WORDS", 0.01)
+    looks = 0
+
+    class WatchedPipe(process_pipes.OutputPipe):
+        @property
+        def idle(self) -> bool:
+            nonlocal looks
+            looks += 1
+            return super().idle
+
+    monkeypatch.setattr(process_pipes, "OutputPipe", WatchedPipe)
     # More than we buffer unread, but the rest fits into the pipe, so the agent can exit.
     count = process_pipes.UNDELIVERED_LIMIT // 100 + 640
     flood = f"import sys\nfor i in range({count}): sys.stdout.write(f'{{i:099d}}\\n')"
     async with await start(sys.executable, "-c", flood) as link:
         await eventually(lambda: gone(link.pid))
-        # Longer than the silence after which an empty pipe would be abandoned.
-        await asyncio.sleep(5 * process_link.LAST_WORDS)
+        # It has been silent for so long that an empty pipe would have been abandoned.
+        await eventually(lambda: looks >= 3, "the silence of the pipe was noticed")
         lines = await lines_until_closed(link)
     assert lines == [b"%099d" % number for number in range(count)]
 

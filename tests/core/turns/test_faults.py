@@ -7,6 +7,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.core.helpers import (
     MARK,
     add_agent,
@@ -301,7 +303,7 @@ async def test_a_stream_of_messages_survives_restarts(tmp_path: Path) -> None:
             assert await client.texts(session) == ["x"] * count
 
 
-async def test_a_late_commit_is_not_written_again(tmp_path: Path) -> None:
+async def test_a_late_commit_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L1, O2: A server that ends between the commit of new messages and its acknowledgment knows that they are
     stored."""
     count = 60
@@ -310,8 +312,16 @@ async def test_a_late_commit_is_not_written_again(tmp_path: Path) -> None:
             session = await open_session(server)
             task = await server.client.prompt(session, "[[slow 1 0.02]][[think y]]" * count)
             seen = await grown(server.client, session, 3)
-            # The file is gone when the server accepts no more calls and is about to detach from its agents.
-            hold_answers(server.services.store.db, server.data / "server.json")
+            detached = asyncio.Event()
+            agents = server.services.runner.agents
+            detach = agents.detach
+
+            def detach_and_tell() -> None:
+                detach()
+                detached.set()
+
+            monkeypatch.setattr(agents, "detach", detach_and_tell)
+            hold_answers(server.services.store.db, detached)
             await grown(server.client, session, seen)
         async with serving(tmp_path) as server:
             done = await server.client.wait_task(task)

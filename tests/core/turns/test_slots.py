@@ -5,30 +5,35 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from bough.core.turns.agent import Agent
 from tests.core.helpers import add_agent, open_session
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving
+
+
+def watch_agents(server: Running) -> list[int]:
+    """Returns the number of agents after each one that is added, from now on."""
+    counts: list[int] = []
+
+    class Counting(dict[str, Agent]):
+        def __setitem__(self, session_id: str, agent: Agent) -> None:
+            super().__setitem__(session_id, agent)
+            counts.append(len(self))
+
+    server.services.runner.agents._agents = Counting()  # pyright: ignore[reportPrivateUsage]
+    return counts
 
 
 async def test_no_more_agents_than_slots(tmp_path: Path) -> None:
     """T5: With two slots, five sessions all finish, and there are never more than two agents at once."""
     async with serving(tmp_path, max_agents=2, max_sessions=10) as server:
         client = server.client
-        most = 0
+        counts = watch_agents(server)
         sessions = [await open_session(server) for _ in range(5)]
         tasks = [await client.prompt(session, "[[slow 3 0.2]]") for session in sessions]
-
-        async def watch() -> None:
-            nonlocal most
-            while True:
-                most = max(most, len(server.services.runner.agents))
-                await asyncio.sleep(0.01)
-
-        watcher = asyncio.create_task(watch())
         ended = await asyncio.gather(*(client.wait_task(task) for task in tasks))
-        watcher.cancel()
         assert [task["status"] for task in ended] == ["completed"] * 5
-        assert most == 2
+        assert max(counts) == 2
 
 
 async def test_a_turn_that_waits_for_approval_lends_its_slot(tmp_path: Path) -> None:

@@ -16,29 +16,25 @@ from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import Block
-from bough.agents.acp.wire import AgentRequest, RequestId, Update
+from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
-from bough.agents.errors import AgentGone
 from bough.agents.link import Link
 from bough.core.approvals.ask import Question
 from bough.core.transcripts.recorder import Recorder
+from bough.core.turns.agent_requests import AgentRequests
 from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
 from bough.core.turns.context import SessionContext, with_preface
 from bough.core.turns.conversation import open_conversation
 from bough.core.turns.failures import FailureDetector
 from bough.core.turns.prompt_files import PromptCapabilities
 from bough.errors import AgentFailed
-from bough.model.approval import Approval, Option
 from bough.model.ids import new_id
 from bough.model.session import Session
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.agents")
-
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 
 # Seconds for an idle agent to take a message that it need not answer.
 FAREWELL_WITHIN = 5.0
@@ -66,11 +62,6 @@ class OpenedConversation(msgspec.Struct):
     known: KnownSettings
     takes: PromptCapabilities
     offered: list[dict[str, Any]] = []
-
-
-class _Permission(msgspec.Struct, rename="camel"):
-    tool_call: dict[str, Any]
-    options: list[Option]
 
 
 class Agent:
@@ -105,6 +96,7 @@ class Agent:
         self._link = link
         self._connection = AgentConnection(link, self)
         self._client = AgentClient(self._connection)
+        self.requests = AgentRequests(self._connection, recorder)
         self._handler = handler
         # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
         self._turn: str | None = None
@@ -114,7 +106,6 @@ class Agent:
         self._agent_settings = AgentSettings(entry)
         self._wanted = ModeSettings()
         self._failures = FailureDetector(entry)
-        self._questions: dict[str, RequestId] = {}
         self._jobs: set[asyncio.Task[Any]] = set()
         recorder.confirm_to(link.confirm)
 
@@ -165,7 +156,7 @@ class Agent:
     @property
     def lent(self) -> bool:
         """Whether its turn only waits, so that others may use its slot (T5)."""
-        return self.busy and (bool(self._questions) or self.waits > 0)
+        return self.busy and (bool(self.requests.waiting) or self.waits > 0)
 
     async def end(self) -> None:
         """Ends the process and everything that it started, and stores what the agent sent so far."""
@@ -249,7 +240,7 @@ class Agent:
 
     def close_task(self, task_id: str) -> None:
         """Forgets the lines of a task, which are not sent again."""
-        self._questions.clear()
+        self.requests.forget()
         for prefix in (f"prompt:{task_id}", f"cancel:{task_id}", *OWN_KEYS):
             self._connection.forget(prefix)
 
@@ -258,8 +249,7 @@ class Agent:
         if turn != self._turn or self._stopped:
             return
         self._stopped = True
-        for approval_id in list(self._questions):
-            await self._reply(approval_id, {"outcome": "cancelled"})
+        await self.requests.cancel()
         await self._client.cancel(self._agent_session_id, f"cancel:{turn}")
 
     async def farewell(self) -> None:
@@ -267,46 +257,6 @@ class Agent:
         with contextlib.suppress(AgentFailed, TimeoutError):
             async with asyncio.timeout(FAREWELL_WITHIN):
                 await self._client.cancel(self._agent_session_id, f"farewell:{new_id()}")
-
-    # Permission
-
-    def remember_request(self, approval_id: str, request_id: RequestId) -> None:
-        """Remembers the request that an approval answers."""
-        self._questions[approval_id] = request_id
-
-    async def answer(self, approval: Approval) -> None:
-        """Sends a decision to the agent, if it still waits for it."""
-        if approval.option_id is not None:
-            outcome = {"outcome": "selected", "optionId": approval.option_id}
-        else:
-            outcome = {"outcome": "cancelled"}
-        if approval.id in self._questions and approval.decision == "deny":
-            self.recorder.deny(str(msgspec.json.decode(approval.tool_call).get("toolCallId", "")))
-        await self._reply(approval.id, outcome)
-
-    def open_questions(self) -> list[str]:
-        """Returns the approvals that the agent waits for."""
-        return list(self._questions)
-
-    async def allow(self, question: Question, option: Option) -> None:
-        """Answers a request that the policy allows."""
-        await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
-
-    async def decline(self, question: Question) -> None:
-        """Cancels a request whose turn is over."""
-        await self._settle(question, {"outcome": "cancelled"})
-
-    async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
-        with contextlib.suppress(AgentGone):
-            await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
-        # Only now, so that no answer is lost in between: an unconfirmed line is delivered again.
-        self.recorder.received(question.number)
-
-    async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
-        if approval_id in self._questions:
-            request_id = self._questions.pop(approval_id)
-            with contextlib.suppress(AgentGone):
-                await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
 
     # Handler of the connection
 
@@ -324,24 +274,9 @@ class Agent:
             self.recorder.take([update for update in updates if not self._failures.is_noise(update)], last)
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
-        if request.method != "session/request_permission":
-            await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
-            return
-        try:
-            permission = msgspec.json.decode(request.params, type=_Permission)
-        except msgspec.DecodeError as error:
-            await self._refuse(request, number, INVALID_PARAMS, str(error))
-            return
-        if not isinstance(permission.tool_call.get("toolCallId"), str | int):
-            # Without it, the call could not be matched with its updates.
-            await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
-            return
-        await self._handler.ask(self, Question(request, number, permission.tool_call, permission.options))
-
-    async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
-        with contextlib.suppress(AgentFailed):
-            await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
-        self.recorder.received(number)
+        question = await self.requests.read(request, number)
+        if question is not None:
+            await self._handler.ask(self, question)
 
     def on_answer(self, key: str, number: int) -> None:
         # The answer to a prompt is confirmed only when the end of the turn is stored.

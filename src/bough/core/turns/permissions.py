@@ -75,7 +75,7 @@ class Permissions:
             agent.recorder.permit(entry, _decision_entry(judged.verdict))
             option = once(question.options, "allow")
             if judged.verdict.effect == "allow" and option is not None:
-                await agent.allow(question, option)
+                await agent.requests.allow(question, option)
                 return
 
         tries = 0
@@ -102,10 +102,10 @@ class Permissions:
         settled = await patiently(settle, "a question of an agent")
         if settled is None:
             # The turn has just ended.
-            await agent.decline(question)
+            await agent.requests.decline(question)
             return
         agent.recorder.permit(entry, _decision_entry(settled.verdict))
-        agent.remember_request(settled.approval.id, question.request.id)
+        agent.requests.remember(settled.approval.id, question.request.id)
         # The decision may have been made before the request was remembered.
         await patiently(lambda: self.answer(settled.approval.id), "an answer to an agent")
 
@@ -157,7 +157,7 @@ class Permissions:
             log.exception("answer_not_carried", approval=approval_id)
 
     def _open(self) -> list[str]:
-        return [approval_id for agent in self._agents for approval_id in agent.open_questions()]
+        return [approval_id for agent in self._agents for approval_id in agent.requests.waiting]
 
     async def answer(self, approval_id: str) -> None:
         """Sends a decision, if there is one, to the agent that waits for it."""
@@ -167,7 +167,7 @@ class Permissions:
             return
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
-                await agent.answer(approval)
+                await agent.requests.answer(approval)
         except TimeoutError:
             log.warning("answer_not_taken", session=agent.session_id, approval=approval_id)
             await agent.end()

@@ -16,7 +16,8 @@ from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.turns.agent_pool import Keeper
-from bough.core.turns.runner import GONE, Runner
+from bough.core.turns.lost_turns import GONE
+from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.errors import BoughError
 from bough.model.task import Task
@@ -103,7 +104,7 @@ class Recovery:
     async def _repair_turn(self, task: Task) -> None:
         """Repairs one turn; a failure keeps neither the others nor the server from starting."""
         try:
-            await patiently(lambda: self._runner.repair(task), "recovery", task=task.id)
+            await self._runner.lost_turns.repair(task)
         except Exception:
             log.exception("turn_not_repaired", session=task.session_id, task=task.id)
             # Without its transcript, which may be what failed.

@@ -29,13 +29,14 @@ from bough.core.turns.agent import Agent
 from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.continuation_prompt import continuation
 from bough.core.turns.crash_limit import CrashLimit
+from bough.core.turns.lost_turns import LostTurns
 from bough.core.turns.permissions import Permissions
 from bough.core.turns.prompt_files import PromptFiles, prompt_files
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message
 from bough.model.session import Session
-from bough.model.task import IN_FLIGHT, Task
+from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
 
@@ -45,8 +46,6 @@ log = structlog.get_logger("bough.runner")
 
 # How often an agent is started for one attempt, if the settings that it starts with change meanwhile.
 MOST_STARTS = 5
-GONE = AgentFailed("agent_gone", "The agent was gone when the server came back.")
-NOBODY = AgentFailed("turn_lost", "The server lost track of this turn.")
 
 
 class Runner:
@@ -59,6 +58,7 @@ class Runner:
         self.agents = agents
         self.permissions = Permissions(store, settings, agents)
         self.checkpoints = Checkpoints(store, settings)
+        self.lost_turns = LostTurns(store, settings, agents)
 
     # Turns
 
@@ -217,7 +217,7 @@ class Runner:
         agent.busy = True
         agent.recorder.restore(task.id, messages, agent.recorder.last)
         for approval in approvals:
-            agent.remember_request(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
+            agent.requests.remember(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
         blocks = await self._blocks(task, await self._prompt_files(agent, task))
         running = asyncio.create_task(self._run(agent, claimed, blocks))
         try:
@@ -287,39 +287,6 @@ class Runner:
 
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
         await self._close(claimed, lambda change: kinds.INTERRUPTED.interrupt(change, claimed.task, error, policy))
-
-    # Repairing
-
-    async def repair(self, task: Task, error: AgentFailed = GONE) -> None:
-        """Repairs a turn that nobody runs: one that was being stopped has stopped, one that was not sent has its next
-        attempt, others are interrupted. Does nothing if it has ended."""
-
-        async def work(change: Change) -> None:
-            current = await records.task(change.tx, task.id)
-            if current.status == "dispatching" and current.attempt == task.attempt:
-                # Its prompt was never sent, so there is nothing to tell.
-                await records.move_task(change, task.id, "interrupted")
-                await records.update_session(change, task.session_id, activity="idle")
-                change.wake()
-            else:
-                await kinds.INTERRUPTED.interrupt(change, task, error, self._settings.on_interrupt)
-
-        await self._store.write(work)
-
-    async def recover(self, task: Task) -> None:
-        """Repairs a turn of this server that no task runs any more, for example because the reply to its claim was lost
-        or its end could not be stored."""
-        current = await self._read(lambda tx: records.task(tx, task.id))
-        if current.attempt != task.attempt or current.status not in IN_FLIGHT:
-            return
-        log.error("turn_without_owner", session=task.session_id, task=task.id, status=current.status)
-        agent = self.agents.get(task.session_id)
-        if agent is not None:
-            agent.busy = False
-            if current.status != "dispatching":
-                # It was sent the prompt, and whatever it does is not recorded any more.
-                await self.agents.suspend(agent)
-        await patiently(lambda: self.repair(current, NOBODY), "a lost turn", task=task.id)
 
     # Stopping
 

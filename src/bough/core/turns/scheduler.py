@@ -136,7 +136,7 @@ class Scheduler:
         for task in under_way:
             is_lost = self._first_look or task.session_id in broken
             if is_lost and task.session_id not in self._turns:
-                self.adopt(task.session_id, self._runner.recover(task))
+                self.adopt(task.session_id, self._runner.lost_turns.take_over(task))
         self._first_look = False
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:

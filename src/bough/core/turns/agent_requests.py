@@ -1,0 +1,104 @@
+"""The permission requests of one running agent: reads them, remembers those that wait for a decision, and sends the
+answers."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import msgspec
+
+from bough.agents.acp.connection import AgentConnection
+from bough.agents.acp.wire import AgentRequest, RequestId
+from bough.agents.errors import AgentGone
+from bough.core.approvals.ask import Question
+from bough.core.transcripts.recorder import Recorder
+from bough.errors import AgentFailed
+from bough.model.approval import Approval, Option
+
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+
+
+class _Permission(msgspec.Struct, rename="camel"):
+    tool_call: dict[str, Any]
+    options: list[Option]
+
+
+class AgentRequests:
+    """Answers an agent's requests, each once."""
+
+    def __init__(self, connection: AgentConnection, recorder: Recorder) -> None:
+        self._connection = connection
+        self._recorder = recorder
+        # The requests that wait for an approval, by its id.
+        self._waiting: dict[str, RequestId] = {}
+
+    @property
+    def waiting(self) -> list[str]:
+        """The approvals that the agent waits for."""
+        return list(self._waiting)
+
+    async def read(self, request: AgentRequest, number: int) -> Question | None:
+        """Reads a permission request; refuses any other, and one that cannot be read."""
+        if request.method != "session/request_permission":
+            await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
+            return None
+        try:
+            permission = msgspec.json.decode(request.params, type=_Permission)
+        except msgspec.DecodeError as error:
+            await self._refuse(request, number, INVALID_PARAMS, str(error))
+            return None
+        if not isinstance(permission.tool_call.get("toolCallId"), str | int):
+            # Without it, the call could not be matched with its updates.
+            await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
+            return None
+        return Question(request, number, permission.tool_call, permission.options)
+
+    def remember(self, approval_id: str, request_id: RequestId) -> None:
+        """Remembers the request that an approval answers."""
+        self._waiting[approval_id] = request_id
+
+    def forget(self) -> None:
+        """Forgets all requests, because their turn is over."""
+        self._waiting.clear()
+
+    async def answer(self, approval: Approval) -> None:
+        """Sends a decision to the agent, if it still waits for it."""
+        if approval.option_id is not None:
+            outcome = {"outcome": "selected", "optionId": approval.option_id}
+        else:
+            outcome = {"outcome": "cancelled"}
+        if approval.id in self._waiting and approval.decision == "deny":
+            self._recorder.deny(str(msgspec.json.decode(approval.tool_call).get("toolCallId", "")))
+        await self._reply(approval.id, outcome)
+
+    async def cancel(self) -> None:
+        """Cancels every request that waits, because the turn is being stopped."""
+        for approval_id in self.waiting:
+            await self._reply(approval_id, {"outcome": "cancelled"})
+
+    async def allow(self, question: Question, option: Option) -> None:
+        """Answers a request that the policy allows."""
+        await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
+
+    async def decline(self, question: Question) -> None:
+        """Cancels a request whose turn is over."""
+        await self._settle(question, {"outcome": "cancelled"})
+
+    async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
+        with contextlib.suppress(AgentGone):
+            await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
+        # Only now, so that no answer is lost in between: an unconfirmed line is delivered again.
+        self._recorder.received(question.number)
+
+    async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
+        if approval_id in self._waiting:
+            request_id = self._waiting.pop(approval_id)
+            with contextlib.suppress(AgentGone):
+                await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
+
+    async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
+        with contextlib.suppress(AgentFailed):
+            await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
+        self._recorder.received(number)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bench import measure, recording, turns
 from bench.report import Result, Row, duration, noise
-from bough.agents.keeper import keeper_folder
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.agents.link import LinkClosed
 from bough.model.ids import new_id

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from bough.agents.catalog import load_catalog
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.api.mcp.protocol.calling import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS

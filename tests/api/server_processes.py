@@ -8,8 +8,9 @@ import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from bough.agents.keeper import files, keeper_folder, process_tree
+from bough.agents.keeper import files, process_tree
 from bough.agents.keeper.process_tree import Process
+from bough.agents.keeper_client import keeper_folder
 from tests.support.eventually import eventually
 from tests.support.server import ServerProcess
 

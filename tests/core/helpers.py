@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.repos import make_repo

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from bough.agents.keeper import keeper_folder
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from tests.support.client import Events
 from tests.support.eventually import eventually
 from tests.support.real_agents.homes import Home

@@ -12,7 +12,7 @@ from datetime import timedelta, tzinfo
 from typing import Any, TypeVar
 
 from bough.agents.acp.connection import AgentConnection
-from bough.agents.keeper import start_keeper
+from bough.agents.keeper_client import start_keeper
 from bough.main import main
 from bough.model import times
 from bough.storage.backend import Backend, Tx

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import httpx
 
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.api.server.serve import serve
 from bough.app import running
 from bough.core.services import Services

@@ -9,7 +9,7 @@ import pytest
 from bough.agents.keeper import agent_process
 from bough.agents.keeper.agent_process import AgentErrors, AgentInput, AgentOutput
 from bough.agents.keeper.journal import Journal, read_journal
-from bough.agents.keeper.keeper_folder import read_batches
+from bough.agents.keeper_client.keeper_folder import read_batches
 
 
 class Bench:

@@ -9,7 +9,7 @@ from bough.agents.keeper import frames
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import read_journal
 from bough.agents.link import LinkClosed
-from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
+from tests.agents.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
 from tests.support.eventually import eventually
 
 STEERED = """

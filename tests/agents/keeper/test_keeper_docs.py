@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from bough.agents.keeper import files, frames, journal
-from bough.agents.keeper.start_keeper import LOG
+from bough.agents.keeper_client.start_keeper import LOG
 
 ROOT = Path(__file__).parents[3]
 DOCS = (ROOT / "docs/reference/keeper.md").read_text()
@@ -40,7 +40,6 @@ def test_notes() -> None:
     made: set[str] = set()
     for path in SOURCES.glob("*.py"):
         made.update(re.findall(r"""(?:note|refuse)\(\s*"([a-z_]+)",""", path.read_text()))
-    # A server also writes `unknown_frame` to its own log.
     assert set(names("Notes")) == made
 
 
@@ -55,8 +54,8 @@ def test_limits() -> None:
     said = names("Limits")
     assert len(said) > 15
     for name, value in said.items():
-        module, _, constant = name.partition(".")
-        assert getattr(importlib.import_module(f"bough.agents.keeper.{module}"), constant) == float(value), name
+        module, _, constant = name.rpartition(".")
+        assert getattr(importlib.import_module(f"bough.agents.{module}"), constant) == float(value), name
 
 
 def test_the_example_that_reads_a_journal(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ import time
 import psutil
 import pytest
 
-from bough.agents.keeper import frames, keeper_folder, process_tree
+from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.files import EXIT, MARK
-from bough.agents.keeper.start_keeper import attach_keeper
-from tests.agents.keeper.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.start_keeper import attach_keeper
+from tests.agents.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end
 from tests.support.eventually import eventually
 
 HASTY = """

@@ -12,10 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents.keeper import keeper_folder, process_tree
+from bough.agents.keeper import process_tree
 from bough.agents.keeper.files import MARK
-from bough.agents.keeper.keeper_link import KeeperLink
-from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.keeper_link import KeeperLink
+from tests.agents.keeper_peers import Keepers, gone, keeper_pid, read
 from tests.support.eventually import eventually
 
 QUICK = "from bough.agents.keeper import full_disk; full_disk.DISK_RETRY = 0.02"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bough.agents.keeper import files, frames, journal
 from bough.agents.keeper.frames import FrameReader
 from bough.agents.keeper.journal import Journal, Lost, ReadPosition, read_journal
-from bough.agents.keeper.keeper_folder import Tail, read_batches, read_sent
+from bough.agents.keeper_client.keeper_folder import Tail, read_batches, read_sent
 from bough.agents.lines import LineSplitter
 from bough.agents.link import Batch
 

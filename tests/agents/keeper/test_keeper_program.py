@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 import bough
-from bough.agents.keeper import files, frames, keeper_folder
-from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
-from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
+from bough.agents.keeper import files, frames
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.start_keeper import attach_keeper, start_keeper
+from tests.agents.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
 from tests.support.eventually import eventually
 
 MAX_RESIDENT = 16 * 1024
@@ -82,7 +83,8 @@ def test_it_needs_the_standard_library_alone() -> None:
     assert not [folder for folder in path if "site-packages" in folder]
     ours = {name for name in modules if name.partition(".")[0] == "bough"}
     assert "bough.agents.keeper.main_loop" in ours
-    assert {name for name in ours if not name.startswith("bough.agents.keeper")} == {"bough", "bough.agents"}
+    outside = {name for name in ours if not name.startswith("bough.agents.keeper.")}
+    assert outside == {"bough", "bough.agents", "bough.agents.keeper"}
     assert not {"asyncio", "ssl", "subprocess", "logging", "threading"} & set(modules)
 
 

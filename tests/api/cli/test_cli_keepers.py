@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
 from bough.agents.keeper.process_tree import find
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from tests.api.cli.cli_program import Result, run_here
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import keeper_folder, process_tree
+from bough.agents.keeper import process_tree
+from bough.agents.keeper_client import keeper_folder
 from tests.api.error_responses import NOBODY, Json
 from tests.api.server_processes import live_processes, started
 from tests.support.client import Client

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import keeper_folder, process_tree
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper import process_tree
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess

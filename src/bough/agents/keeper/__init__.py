@@ -1,8 +1,10 @@
 """The keeper: a small detached program that owns one agent's pipes, so that a turn outlives the server.
 
-- The program (`__main__`, `main_loop`, `dispatch`, `server_connection`, `agent_process`, `end_agent`, `journal`,
-  `full_disk`, `frames`, `files`, `process_tree`) uses the standard library alone and imports nothing else of Bough.
-- The server's side (`keeper_launcher`, `start_keeper`, the three links, `keeper_stream`, `keeper_folder`, `orphans`)
-  starts keepers, attaches to them and cleans up after dead ones. `app` gives its launcher to `core.turns`.
-- `docs/reference/keeper.md` documents the files and the protocol between the two.
+- It runs as `python -I -m bough.agents.keeper FOLDER`, uses the standard library alone and imports nothing else of
+  Bough.
+- `__main__` starts it, `main_loop` runs it, `dispatch` and `server_connection` serve the server, `agent_process` and
+  `end_agent` handle the agent, and `journal` and `full_disk` store the lines.
+- `keeper_client` starts it and shares its formats and constants (`files`, `frames`, `journal`). The terminal agent,
+  `process_link` and `bough doctor` use `process_tree`, which finds and signals processes.
+- `docs/reference/keeper.md` documents the files and the protocol between keeper and server.
 """

@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import keeper_folder, orphans, process_tree
+from bough.agents.keeper import process_tree
 from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.files import MARK
 from bough.agents.keeper.process_tree import Process
+from bough.agents.keeper_client import keeper_folder, orphans
 from bough.api.cli.framework.formats import brief, short
 from bough.core.store.records import session as find_session
 from bough.core.store.sql import KEEPERS, TASKS

@@ -11,8 +11,8 @@ from pathlib import Path
 from bough.agents.keeper import process_tree
 from bough.agents.keeper.end_agent import GRACE, KILL_WAIT
 from bough.agents.keeper.files import MARK
-from bough.agents.keeper.keeper_folder import read_info
 from bough.agents.keeper.process_tree import Process
+from bough.agents.keeper_client.keeper_folder import read_info
 from bough.errors import AgentFailed
 
 SWEEP_GRACE = 1.0

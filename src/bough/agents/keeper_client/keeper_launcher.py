@@ -9,10 +9,10 @@ from pathlib import Path
 import structlog
 
 from bough.agents.errors import KeeperGone
-from bough.agents.keeper import keeper_folder, orphans
-from bough.agents.keeper.dead_agent_link import DeadAgentLink
-from bough.agents.keeper.journal_link import JournalLink
-from bough.agents.keeper.start_keeper import attach_keeper, start_keeper, wait_until_started
+from bough.agents.keeper_client import keeper_folder, orphans
+from bough.agents.keeper_client.dead_agent_link import DeadAgentLink
+from bough.agents.keeper_client.journal_link import JournalLink
+from bough.agents.keeper_client.start_keeper import attach_keeper, start_keeper, wait_until_started
 from bough.agents.link import Link
 from bough.errors import AgentFailed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bough.agents.keeper import keeper_folder
+from bough.agents.keeper_client import keeper_folder
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 
 

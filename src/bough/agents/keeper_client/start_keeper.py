@@ -17,11 +17,12 @@ from typing import Any
 import msgspec
 
 from bough.agents.errors import KeeperGone, command_name
-from bough.agents.keeper import frames, keeper_folder, process_tree
+from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
-from bough.agents.keeper.keeper_folder import KeeperInfo
-from bough.agents.keeper.keeper_link import KeeperLink, Welcome
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.keeper_folder import KeeperInfo
+from bough.agents.keeper_client.keeper_link import KeeperLink, Welcome
 from bough.agents.process_link import agent_missing, find_program
 from bough.errors import AgentFailed, Busy
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bough.agents.keeper import frames
 from bough.agents.keeper.frames import FRAME_CAP, Frame, FrameReader, TooLong
-from bough.agents.keeper.keeper_stream import KeeperStream
+from bough.agents.keeper_client.keeper_stream import KeeperStream
 from bough.agents.link import Batch
 
 SAID = [

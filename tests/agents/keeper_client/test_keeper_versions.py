@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from bough.agents.errors import AgentGone
-from bough.agents.keeper import frames, keeper_folder
+from bough.agents.keeper import frames
 from bough.agents.keeper.files import KEEPER
 from bough.agents.keeper.frames import VERSION
-from bough.agents.keeper.journal_link import JournalLink
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
-from bough.agents.keeper.start_keeper import attach_keeper
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client.journal_link import JournalLink
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client.start_keeper import attach_keeper
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
-from tests.agents.keeper.keeper_peers import Keepers, RawClient, gone, keeper_pid, read, read_to_end
+from tests.agents.keeper_peers import Keepers, RawClient, gone, keeper_pid, read, read_to_end
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 

@@ -13,13 +13,14 @@ import msgspec
 import structlog
 
 from bough.agents.errors import command_name
-from bough.agents.keeper import frames, keeper_folder, orphans, process_tree
+from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.agent_process import STDERR_TAIL
 from bough.agents.keeper.end_agent import KILL_WAIT
 from bough.agents.keeper.frames import Frame
-from bough.agents.keeper.keeper_folder import AgentEnd, KeeperInfo
-from bough.agents.keeper.keeper_stream import KeeperStream
-from bough.agents.keeper.orphans import END_MARGIN, wait_until
+from bough.agents.keeper_client import keeper_folder, orphans
+from bough.agents.keeper_client.keeper_folder import AgentEnd, KeeperInfo
+from bough.agents.keeper_client.keeper_stream import KeeperStream
+from bough.agents.keeper_client.orphans import END_MARGIN, wait_until
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.shield import shielded
 from bough.errors import AgentFailed

@@ -10,11 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents.keeper import keeper_folder
 from bough.agents.keeper.agent_process import IGNORED
+from bough.agents.keeper_client import keeper_folder
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
-from tests.agents.keeper.keeper_peers import Keepers, gone, keeper_pid, read, read_to_end
+from tests.agents.keeper_peers import Keepers, gone, keeper_pid, read, read_to_end
 from tests.support.eventually import eventually
 
 COUNT = """

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.keeper import keeper_folder, orphans, process_tree, start_keeper
-from bough.agents.keeper.dead_agent_link import DeadAgentLink
+from bough.agents.keeper import process_tree
 from bough.agents.keeper.files import KEEPER, MARK
-from bough.agents.keeper.keeper_launcher import KeeperLauncher
+from bough.agents.keeper_client import keeper_folder, orphans, start_keeper
+from bough.agents.keeper_client.dead_agent_link import DeadAgentLink
+from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
-from tests.agents.keeper.keeper_peers import FAMILY, PATIENCE, Keepers, gone, keeper_pid, read, read_to_end
+from tests.agents.keeper_peers import FAMILY, PATIENCE, Keepers, gone, keeper_pid, read, read_to_end
 from tests.support.eventually import eventually
 
 COUNT = """
@@ -169,7 +170,7 @@ async def test_a_folder_with_a_future_date(
     keepers: Keepers, launcher: KeeperLauncher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Q4: A folder without a keeper whose date is in the future, because the clock was set back, is not waited for."""
-    monkeypatch.setattr("bough.agents.keeper.start_keeper.START_LIMIT", 0.5)
+    monkeypatch.setattr("bough.agents.keeper_client.start_keeper.START_LIMIT", 0.5)
     folder = keepers.root / "later"
     folder.mkdir(mode=0o700, parents=True)
     later = time.time() + 3600

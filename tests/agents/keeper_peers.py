@@ -14,11 +14,12 @@ from typing import Any
 import psutil
 import pytest
 
-from bough.agents.keeper import frames, keeper_folder, orphans
+from bough.agents.keeper import frames
 from bough.agents.keeper.files import START
 from bough.agents.keeper.frames import Frame, FrameReader
-from bough.agents.keeper.keeper_link import KeeperLink
-from bough.agents.keeper.start_keeper import attach_keeper, start_keeper
+from bough.agents.keeper_client import keeper_folder, orphans
+from bough.agents.keeper_client.keeper_link import KeeperLink
+from bough.agents.keeper_client.start_keeper import attach_keeper, start_keeper
 from bough.agents.link import Exit, Link, LinkClosed
 
 PATIENCE = 40

@@ -8,9 +8,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 from bough.agents.errors import AgentGone, command_name
-from bough.agents.keeper import keeper_folder, orphans, process_tree
+from bough.agents.keeper import process_tree
 from bough.agents.keeper.frames import VERSION
-from bough.agents.keeper.keeper_folder import AgentEnd, KeeperInfo, Tail
+from bough.agents.keeper_client import keeper_folder, orphans
+from bough.agents.keeper_client.keeper_folder import AgentEnd, KeeperInfo, Tail
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.shield import shielded
 

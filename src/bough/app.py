@@ -21,6 +21,7 @@ from bough.core.checkpoints.restore import Restoring
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import Homes
 from bough.core.overview.tour import Tours
@@ -49,7 +50,6 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
-from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner

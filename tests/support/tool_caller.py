@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from bough.core.turns import agent_tokens
+from bough.core.live_agents import agent_tokens
 from tests.support.client import Client
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bough.core.live_agents import agent_tokens
 from bough.core.tool_calls import service
-from bough.core.turns import agent_tokens
 from bough.model.ids import new_id
 from tests.support.eventually import eventually
 from tests.support.tool_caller import HEADERS, Agent, agent_in_turn, agent_with_token, replace_token

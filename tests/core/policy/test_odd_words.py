@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from bough.agents.acp import wire
 from bough.agents.acp.answers import read_session
 from bough.agents.catalog import Catalog, CatalogEntry
+from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings
 from bough.core.policy import tool_use
 from bough.core.transcripts.fold import STATE, Fold
-from bough.core.turns.agent_settings import CONFIGURED, AgentSettings
 from bough.model.message import Message, raw
 
 JSON = st.recursive(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bough.agents.acp.types import ImageBlock, ResourceBlock, TextBlock, TextResource
-from bough.core.turns import prompt_files
-from bough.core.turns.prompt_files import PromptCapabilities
+from bough.core.live_agents import prompt_files
+from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.model.file import described
 from tests.core.helpers import add_agent, messages, open_session
 from tests.support.client import Client, Json

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bough.core.approvals.kinds import LIMIT
+from bough.core.live_agents import repository_trust
 from bough.core.state import budgets
 from bough.core.state.budgets import BudgetBody
 from bough.core.store import records
 from bough.core.store.transactions import Change
-from bough.core.turns import repository_trust
 from bough.errors import Denied, Invalid
 from bough.model.message import raw
 from bough.model.session import Caller

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict
 
+from bough.core.live_agents.context import SessionContext
 from bough.core.store import records
 from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change
 from bough.core.transcripts import inherited, lineage
-from bough.core.turns.context import SessionContext
 from bough.errors import NotFound
 from bough.model.ids import new_id
 from bough.model.session import Session

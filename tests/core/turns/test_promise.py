@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bough.core.live_agents.agent_pool import Keeper
 from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES, TASKS, TREES
-from bough.core.turns.agent_pool import Keeper
 from bough.storage.queries import Query
 from tests.core.helpers import messages, open_session
 from tests.support.eventually import eventually

@@ -1,3 +1,3 @@
 """Manages what an agent's process gets besides its prompt: environment variables and MCP servers, with secrets masked.
 
-Called by `policy`, `state`, `turns`, `sessions` and the doors. Calls `store`."""
+Called by `live_agents`, `sessions`, `trees` and the doors. Calls `store`."""

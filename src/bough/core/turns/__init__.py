@@ -1,10 +1,10 @@
-"""Turns: everything between a queued prompt and the stored end of its turn, as far as it needs a running agent.
+"""Turns: runs a queued prompt until the end of its turn is stored.
 
-Runs the agents and manages their slots, settings and tokens. The way of a prompt through the room is
-`scheduler` → `runner` → `agent_pool` → `agent` → `conversation` and `context`; `permissions`, `self_granted_rights`,
-`repository_trust`, `failures`, `agent_settings`, `prompt_files` and `continuation_prompt` each decide one question
-on that way. `recovery`, `maintenance` and `idle` run beside it.
+`scheduler` picks the sessions that can proceed, and `runner` runs each turn with an agent of `live_agents`.
+`crash_limit` decides whether a turn whose agent died continues, and `continuation_prompt` builds the prompt for its
+next attempt. `recovery` takes over the turns of an earlier server at start-up, and `maintenance` does what is due by
+the clock.
 
-Called by `sessions` (to stop turns and end agents) and by `app`, which starts the background work. Calls `approvals`,
-`state`, `policy`, `transcripts` and `checkpoints`, and the agents' side of the protocol in `bough.agents`.
+Called by `sessions` (to stop turns and end agents), by `overview` (to count agents) and by `app`, which starts the
+background work. Calls `live_agents`, `approvals`, `state`, `checkpoints` and `transcripts`.
 """

@@ -6,10 +6,10 @@ from __future__ import annotations
 import structlog
 
 from bough.core.approvals import kinds
+from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent_pool import AgentPool
 from bough.errors import AgentFailed
 from bough.model.task import IN_FLIGHT, Task
 from bough.settings import Settings

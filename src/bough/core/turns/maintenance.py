@@ -8,10 +8,10 @@ import asyncio
 import structlog
 
 from bough.core.approvals.expiry import Expiry
+from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.live_agents.idle import Idle
 from bough.core.store.sql import CALLS, EVENTS, KEYS
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.idle import Idle
 from bough.model.times import before
 from bough.settings import Settings
 from bough.storage.backend import Tx

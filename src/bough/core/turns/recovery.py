@@ -10,12 +10,12 @@ from typing import Any
 import structlog
 
 from bough.agents.launcher import Launcher
+from bough.core.live_agents.agent_pool import Keeper
 from bough.core.state.turn import Claimed, Outcome, finish
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, TASKS
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent_pool import Keeper
 from bough.core.turns.lost_turns import GONE
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler

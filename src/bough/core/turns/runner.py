@@ -16,6 +16,11 @@ from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
 from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
+from bough.core.live_agents import repository_trust
+from bough.core.live_agents.agent import Agent
+from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.live_agents.permissions import Permissions
+from bough.core.live_agents.prompt_files import PromptFiles, prompt_files
 from bough.core.state import budgets, callbacks
 from bough.core.state import turn as turns
 from bough.core.state.turn import Claimed, Outcome
@@ -24,14 +29,9 @@ from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.core.transcripts import agent_notes
-from bough.core.turns import repository_trust
-from bough.core.turns.agent import Agent
-from bough.core.turns.agent_pool import AgentPool
 from bough.core.turns.continuation_prompt import continuation
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.lost_turns import LostTurns
-from bough.core.turns.permissions import Permissions
-from bough.core.turns.prompt_files import PromptFiles, prompt_files
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message

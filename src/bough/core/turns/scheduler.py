@@ -13,9 +13,9 @@ import msgspec
 import structlog
 
 from bough import descriptors
+from bough.core.live_agents.agent import Agent
 from bough.core.store.sql import SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_WORK, Store
-from bough.core.turns.agent import Agent
 from bough.core.turns.runner import Runner
 from bough.errors import BoughError
 from bough.model.task import Task

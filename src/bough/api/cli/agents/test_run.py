@@ -19,9 +19,9 @@ from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.catalog.repository_files import find_files
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.handshake import Handshake, Step, Steps, shaking_hands
-from bough.core.turns.agent_settings import CONFIGURED, AgentSettings
-from bough.core.turns.conversation import FETCH_TIME, corrected
-from bough.core.turns.failures import FailureDetector
+from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings
+from bough.core.live_agents.conversation import FETCH_TIME, corrected
+from bough.core.live_agents.failures import FailureDetector
 from bough.errors import AgentFailed, BoughError, Denied
 from bough.model.session import PermissionMode
 from bough.settings import Settings

@@ -19,9 +19,9 @@ from bough.agents.keeper.files import MARK
 from bough.agents.keeper.process_tree import Process
 from bough.agents.keeper_client import keeper_folder, orphans
 from bough.api.cli.framework.formats import brief, short
+from bough.core.live_agents.agent_pool import Keeper
 from bough.core.store.records import session as find_session
 from bough.core.store.sql import KEEPERS, TASKS
-from bough.core.turns.agent_pool import Keeper
 from bough.errors import AgentFailed
 from bough.model.task import Task
 from bough.settings import Settings

@@ -10,7 +10,7 @@ from bough.agents.acp.wire import Update
 from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import CatalogEntry, Login, Quirks
 from bough.agents.errors import AgentGone, AgentRefused
-from bough.core.turns.failures import FailureDetector
+from bough.core.live_agents.failures import FailureDetector
 from bough.errors import AgentFailed
 
 ENTRY = CatalogEntry(

@@ -21,16 +21,16 @@ from bough.agents.shield import shielded
 from bough.agents.start_limit import StartLimit
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
+from bough.core.live_agents import agent_tokens, repository_trust
+from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
+from bough.core.live_agents.agent_settings import KnownSettings, Value, wanted_mode, with_offered
+from bough.core.live_agents.context import SessionContext
+from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
-from bough.core.turns import agent_tokens, repository_trust
-from bough.core.turns.agent import Agent, OpenedConversation, PermissionHandler
-from bough.core.turns.agent_settings import KnownSettings, Value, wanted_mode, with_offered
-from bough.core.turns.context import SessionContext
-from bough.core.turns.prompt_files import PromptCapabilities
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.session import Session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bough.core.turns.agent import Agent
+from bough.core.live_agents.agent import Agent
 from tests.core.helpers import add_agent, open_session
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving

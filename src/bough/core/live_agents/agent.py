@@ -1,5 +1,5 @@
 """One running agent: its process, its connection and its recorder, from start to end. `agent_pool` creates and ends it,
-and `runner` sends it prompts."""
+and the runner of `turns` sends it prompts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.link import Link
 from bough.core.approvals.ask import Question
+from bough.core.live_agents.agent_requests import AgentRequests
+from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
+from bough.core.live_agents.context import SessionContext, with_preface
+from bough.core.live_agents.conversation import open_conversation
+from bough.core.live_agents.failures import FailureDetector
+from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.transcripts.recorder import Recorder
-from bough.core.turns.agent_requests import AgentRequests
-from bough.core.turns.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
-from bough.core.turns.context import SessionContext, with_preface
-from bough.core.turns.conversation import open_conversation
-from bough.core.turns.failures import FailureDetector
-from bough.core.turns.prompt_files import PromptCapabilities
 from bough.errors import AgentFailed
 from bough.model.ids import new_id
 from bough.model.session import Session

@@ -1,4 +1,5 @@
-"""Completes sessions that were idle for long (T4) and suspends agents with nothing to do. `maintenance` calls it."""
+"""Completes sessions that were idle for long (T4) and suspends agents with nothing to do. The maintenance of `turns`
+calls it."""
 
 from __future__ import annotations
 
@@ -7,13 +8,13 @@ import time
 
 import structlog
 
+from bough.core.live_agents.agent import Agent
+from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.state import session as lifecycle
 from bough.core.state.end_reasons import IDLE
 from bough.core.store import records
 from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent import Agent
-from bough.core.turns.agent_pool import AgentPool
 from bough.errors import BoughError
 from bough.model.session import Session
 from bough.model.times import before

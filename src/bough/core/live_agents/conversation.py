@@ -14,9 +14,9 @@ from bough.agents.acp.types import Block, McpServer
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentRefused
-from bough.core.turns.context import SessionContext, guarded
-from bough.core.turns.failures import LOGIN_NEEDED
-from bough.core.turns.prompt_files import PromptCapabilities
+from bough.core.live_agents.context import SessionContext, guarded
+from bough.core.live_agents.failures import LOGIN_NEEDED
+from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.model.session import Session
 from bough.settings import Settings
 

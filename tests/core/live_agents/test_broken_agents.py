@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.turns import agent_settings
+from bough.core.live_agents import agent_settings
 from tests.core.helpers import add_agent, ending_keepers, messages, open_session
 from tests.support.server import serving
 

@@ -13,16 +13,16 @@ import structlog
 from bough.core.approvals.ask import Question, ToolUseQuestion, of_attempt
 from bough.core.approvals.kinds import TOOL_USE
 from bough.core.approvals.options import once, why_not_once
+from bough.core.live_agents.agent import Agent
+from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.live_agents.agent_settings import SettingChange
+from bough.core.live_agents.self_granted_rights import SelfGrantedRights
 from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
-from bough.core.turns.agent import Agent
-from bough.core.turns.agent_pool import AgentPool
-from bough.core.turns.agent_settings import SettingChange
-from bough.core.turns.self_granted_rights import SelfGrantedRights
 from bough.model.approval import Approval
 from bough.model.message import raw
 from bough.model.session import Session

@@ -9,7 +9,7 @@ import msgspec
 
 from bough.agents.acp.answers import read_session
 from bough.agents.catalog import load_catalog
-from bough.core.turns.agent_settings import MOST_OFFERED, offered, with_offered
+from bough.core.live_agents.agent_settings import MOST_OFFERED, offered, with_offered
 
 
 def option(id: str, *values: str) -> dict[str, Any]:

@@ -8,11 +8,11 @@ import asyncio
 import structlog
 
 from bough.agents.catalog import CatalogEntry
+from bough.core.live_agents.agent import Agent
+from bough.core.live_agents.agent_settings import SettingChange, is_strict
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent import Agent
-from bough.core.turns.agent_settings import SettingChange, is_strict
 from bough.errors import AgentFailed
 from bough.model.message import notice
 from bough.model.session import Session

@@ -1,6 +1,7 @@
 """Live agents: the running agent of each session, from its start to its end.
 
-- `agent_pool` starts, wakes, suspends and ends agents and manages their slots; `agent` is one of them.
+- `agent_pool` starts, wakes, suspends and ends agents and manages their slots; `agent` is one of them, and
+  `agent_requests` holds what it asked and nobody has answered yet.
 - At its start, `repository_trust` looks for code of the repository that needs approval, `agent_tokens` handles its
   token for Bough's tools, `conversation` opens its conversation, and `context` gathers what that starts with.
 - During turns, `agent_settings` sets mode, model and effort, `prompt_files` attaches files, `permissions` answers

@@ -2,8 +2,8 @@
 
 `scheduler` picks the sessions that can proceed, and `runner` runs each turn with an agent of `live_agents`.
 `crash_limit` decides whether a turn whose agent died continues, and `continuation_prompt` builds the prompt for its
-next attempt. `recovery` takes over the turns of an earlier server at start-up, and `maintenance` does what is due by
-the clock.
+next attempt. `lost_turns` repairs turns that nothing runs anymore, `recovery` takes over the turns of an earlier
+server at start-up, and `maintenance` does what is due by the clock.
 
 Called by `sessions` (to stop turns and end agents), by `overview` (to count agents) and by `app`, which starts the
 background work. Calls `live_agents`, `approvals`, `state`, `checkpoints` and `transcripts`.

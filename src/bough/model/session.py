@@ -79,6 +79,8 @@ class SessionMetadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen
     end_reason: str | None = msgspec.field(default=None, name="reason")
     # The status that the session gets when its work is over.
     ending: Literal["completed", "failed"] | None = None
+    # Why Bough paused the queue; None if a person paused it or it is not paused.
+    pause_reason: str | None = None
     # How a fork's agent learned the conversation: by a copy of its own, or from the transcript.
     fork_history: ForkHistory | None = msgspec.field(default=None, name="fork")
     # Context files that the agent has been given links to, and notices that people have been shown once.

@@ -31,7 +31,10 @@ LONGEST_STDERR = 4000
 GIVEN_UP = (
     "The agent has died too often in the last minutes. The session has ended, and its queued prompts are cancelled."
 )
-HELD_BACK = "The prompt was not sent. The queue behind it is paused until the next prompt or a resume."
+QUEUE_PAUSED = "The queue behind it is paused until the next prompt or a resume."
+HELD_BACK = f"The prompt was not sent. {QUEUE_PAUSED}"
+# Errors that the next prompt would meet too, although the agent took the prompt.
+FAILS_AGAIN = ("agent_login",)
 
 
 CalledOff = Literal["stopped", "denied"]
@@ -174,8 +177,9 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
         await meet(change, task, session.cwd)
     await lifecycle.withdraw_approvals(change, task.id)
     unsent = status == "failed" and known.sent_attempt != known.attempt
+    pauses = unsent or (error is not None and error.code in FAILS_AGAIN)
     if error is not None:
-        what_next = GIVEN_UP if outcome.hopeless else HELD_BACK if unsent else ""
+        what_next = GIVEN_UP if outcome.hopeless else HELD_BACK if unsent else QUEUE_PAUSED if pauses else ""
         await records.add_message(change, task.session_id, task.id, "system", failure(error, what_next))
     elif status == "cancelled" and session.status == "active":
         text = message.cancelled("The turn was stopped.", "stopped")
@@ -186,10 +190,14 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
         early = message.notice(EARLY_ENDS[stop_reason], stop_reason=stop_reason)
         await records.add_message(change, task.session_id, task.id, "system", early)
     await task_ended.ended(change, ended)
-    # What could not even be sent would fail the next prompt too, so the queue waits for a person.
-    paused = session.queue_paused or unsent
+    # The next prompt would fail like this one, so the queue waits for a person.
     session = await records.update_session(
-        change, task.session_id, activity="idle", active_at=change.now, queue_paused=paused
+        change,
+        task.session_id,
+        activity="idle",
+        active_at=change.now,
+        queue_paused=session.queue_paused or pauses,
+        pause_reason=error.message if pauses and error is not None else session.metadata.pause_reason,
     )
     if outcome.hopeless and error is not None and session.status == "active":
         await lifecycle.end(change, session, "error", error.code)

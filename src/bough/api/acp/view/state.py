@@ -89,7 +89,9 @@ class SessionState:
             if entry["mine"] and entry["taskId"] not in queued_before
         ]
         if any(entry["mine"] for entry in current["waiting"]) and current["paused"] and not before["paused"]:
-            return [_notice("Queue paused", "Sending another prompt resumes it.")]
+            reason = self._session.metadata.pause_reason
+            resumes = "Sending another prompt resumes it."
+            return [_notice("Queue paused", f"{reason} {resumes}" if reason else resumes)]
         if not new:
             return []
         others = f"{new[0]} prompts are queued before it." if new[0] else "It is next."

@@ -213,6 +213,8 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
     if queue:
         output.line("")
         output.line(f"Queue{' (paused)' if session['queuePaused'] else ''}", "bold")
+        if reason := session["metadata"].get("pauseReason"):
+            output.line(f"  {reason}", "yellow")
         for task in queue:
             output.line(f"  {short(task['id'])}  {brief(task['prompt'])}")
     waiting = {task["id"] for task in queue}

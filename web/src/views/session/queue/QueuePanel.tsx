@@ -80,6 +80,9 @@ export function PauseBar({ session, state }: { session: Session; state: SessionS
           ? `Queue ${state.paused ? "paused" : "active"}`
           : `${count}${state.paused ? ", paused" : ""}`}
       </span>
+      {state.paused && session.metadata.pauseReason && (
+        <span className={css.pauseReason}>{session.metadata.pauseReason}</span>
+      )}
       <Button
         size="small"
         busy={busy}

@@ -26,6 +26,16 @@ INSTALL_WITHIN = 900.0
 """Seconds to install one package. A minute is usual; a slow network needs longer."""
 ASK_WITHIN = 20.0
 """Seconds for node to print its version."""
+REACH_WITHIN = 12.0
+"""Seconds for npm to find a package in its registry. Without network, npm itself would try for minutes."""
+UNREACHABLE = frozenset(
+    (
+        *("EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "ETIMEDOUT"),
+        *("ERR_SOCKET_TIMEOUT", "FETCH_ERROR"),
+    )
+)
+"""The codes of npm's errors that mean that its registry cannot be reached."""
+CHECK_NETWORK = "Check the network, and npm's settings `registry` and `proxy`."
 LONGEST_OUTPUT = 2000
 GET_NODE = "Install Node.js 22 or newer, which brings npm, and try again."
 
@@ -90,6 +100,7 @@ def _fetch(folder: Path, entry: CatalogEntry, package: Package, npm: str) -> Non
         shutil.rmtree(leftover, ignore_errors=True)
     new.mkdir()
     try:
+        _check_registry(npm, new, entry, package)
         _run_npm(npm, new, entry, package)
         if not _is_installed(new, entry, package):
             problem = f"npm installed {package.pinned}, but it has no program {bin_name(entry, package)!r}."
@@ -102,11 +113,45 @@ def _fetch(folder: Path, entry: CatalogEntry, package: Package, npm: str) -> Non
             shutil.rmtree(leftover, ignore_errors=True)
 
 
+def _check_registry(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> None:
+    """Raises `AgentFailed` if npm cannot reach its registry. Any other problem is left for the installation to
+    explain."""
+    once = ("--fetch-retries=0", f"--fetch-timeout={int(REACH_WITHIN * 1000)}")
+    arguments = ["view", "--loglevel=error", "--no-update-notifier", *once, package.pinned, "version"]
+    ended = _npm(npm, arguments, folder, REACH_WITHIN)
+    if ended is None:
+        reason = f"It did not answer within {REACH_WITHIN:g} s."
+    else:
+        code = re.search(r"\bcode ([A-Z_]+)", ended.output)
+        if ended.code == 0 or code is None or code[1] not in UNREACHABLE:
+            return
+        address = re.search(r"https?://[^\s/]+", ended.output)
+        reason = f"{address[0]} answered with {code[1]}." if address is not None else f"The error is {code[1]}."
+    problem = f"{entry.title} was not installed, because npm cannot reach its registry. {reason} {CHECK_NETWORK}"
+    raise AgentFailed("install_failed", problem, agent=entry.name)
+
+
 def _run_npm(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> None:
     quiet = ("--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier", "--no-package-lock")
+    ended = _npm(npm, ["install", *quiet, "--prefix", str(folder), package.pinned], folder, INSTALL_WITHIN)
+    if ended is None:
+        problem = f"npm took more than {INSTALL_WITHIN:g} s to install {entry.name}."
+        raise AgentFailed("install_failed", problem, agent=entry.name)
+    if ended.code != 0:
+        reason = ended.output.strip()[-LONGEST_OUTPUT:] or f"it ended with code {ended.code}"
+        raise AgentFailed("install_failed", f"npm could not install {package.pinned}: {reason}", agent=entry.name)
+
+
+class _Ended(msgspec.Struct):
+    code: int
+    output: str
+
+
+def _npm(npm: str, arguments: list[str], folder: Path, within: float) -> _Ended | None:
+    """Runs npm and returns how it ended, or None if it was killed because its time was up."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN_PREFIXES)}
     process = subprocess.Popen(
-        [npm, "install", *quiet, "--prefix", str(folder), package.pinned],
+        [npm, *arguments],
         cwd=folder,
         env=env,
         stdin=subprocess.DEVNULL,
@@ -118,17 +163,14 @@ def _run_npm(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> N
     )
     with process:
         try:
-            output, _ = process.communicate(timeout=INSTALL_WITHIN)
+            output, _ = process.communicate(timeout=within)
         except BaseException as error:
             # If the user interrupts Bough, npm and everything that it started must end too.
             os.killpg(process.pid, signal.SIGKILL)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            problem = f"npm took more than {INSTALL_WITHIN:g} s to install {entry.name}."
-            raise AgentFailed("install_failed", problem, agent=entry.name) from error
-    if process.returncode != 0:
-        reason = output.strip()[-LONGEST_OUTPUT:] or f"it ended with code {process.returncode}"
-        raise AgentFailed("install_failed", f"npm could not install {package.pinned}: {reason}", agent=entry.name)
+            return None
+    return _Ended(process.returncode, output)
 
 
 def _is_installed(folder: Path, entry: CatalogEntry, package: Package) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from bough import __version__
 from bough.agents.catalog import Catalog, CatalogEntry, load_catalog
 from bough.agents.catalog.entry import Login, Package
-from bough.agents.catalog.find import find, install_hint, is_set_up, npm_folder, startable
+from bough.agents.catalog.find import find, install_hint, is_set_up, login_command, npm_folder, startable
 from bough.errors import Invalid
 
 PACKAGE = Package(npm="@some/tiny", version="1.2.3")
@@ -115,6 +115,52 @@ def test_a_login_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "auth.json").write_text("{}")
     assert is_set_up(one) is True
+
+
+def test_a_login_inside_a_file_is_detected(tmp_path: Path) -> None:
+    """O1: A file that the agent has anyway counts only if a login has left its mark in it."""
+    one = entry()
+    file = tmp_path / "config.json"
+    one.login = Login(contents={str(file): ['"user": *"', "token"]})
+    assert is_set_up(one) is False
+    file.write_text('{"theme": "dark"}')
+    assert is_set_up(one) is False
+    file.write_text('{"theme": "dark", "user": "me"}')
+    assert is_set_up(one) is True
+
+
+def test_copilots_settings_are_no_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: Copilot writes its settings at its first start; only an account in them is a login."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    copilot = load_catalog(tmp_path).get("copilot")
+    for name in (*copilot.login.env, "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / ".copilot" / "config.json"
+    file.parent.mkdir()
+    file.write_text('// managed\n{"firstLaunchAt": "2026-01-01", "loggedInUsers": []}')
+    assert is_set_up(copilot) is False
+    file.write_text('// managed\n{"lastLoggedInUser": {"host": "https://github.com", "login": "me"}}')
+    assert is_set_up(copilot) is True
+
+
+def test_the_login_command(path: Path, tmp_path: Path) -> None:
+    """O1: The login runs the program that the server would run: on the PATH, in the data folder, or through npx."""
+    one = entry()
+    with pytest.raises(Invalid) as raised:
+        login_command(one, tmp_path)
+    assert (raised.value.code, raised.value.message) == ("no_login", "Tiny needs no login.")
+    one.login = Login(command=["tiny", "login"], how="Log in.")
+    with pytest.raises(Invalid) as raised:
+        login_command(one, tmp_path)
+    assert raised.value.code == "agent_missing" and "bough agents install tiny" in raised.value.message
+    npx = program(path / "npx")
+    assert login_command(one, tmp_path)[0] == [npx, "--yes", "--package", "@some/tiny@1.2.3", "--", "tiny", "login"]
+    own = npm_folder(tmp_path, one) / "node_modules" / ".bin"
+    there = program(own / "tiny")
+    command, env = login_command(one, tmp_path)
+    assert (command, env["PATH"]) == ([there, "login"], f"{path}:{own}")
+    on_path = program(path / "tiny")
+    assert login_command(one, tmp_path)[0] == [on_path, "login"]
 
 
 def test_the_default_agent(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,26 @@ def test_an_agent_that_requires_a_login(folder: Path, tmp_path: Path) -> None:
     assert (code, trial["error"]["code"], trial["protocol"], trial["loginFound"]) == (1, "agent_login", 1, False)
 
 
+def test_a_login_runs_the_agents_own_command(folder: Path, tmp_path: Path) -> None:
+    """O1, L4: Runs the login command with the agent's installed programs on the PATH, and passes its failure on."""
+    (tmp_path / "login.py").write_text(
+        "import os, pathlib, sys\n"
+        "pathlib.Path(sys.argv[1]).write_text(os.environ['PATH'])\n"
+        "sys.exit(int(sys.argv[2]))\n"
+    )
+    key = tmp_path / "key"
+    for name, code in (("shy", "0"), ("sad", "4")):
+        command = json.dumps(["{python}", str(tmp_path / "login.py"), str(key), code])
+        describe(tmp_path, name, ["shy"], f'[login]\nfiles = ["{key}"]\nhow = "Log in."\ncommand = {command}')
+    done = run_here(["agents", "login", "shy"])
+    assert done.code == 0 and "Test it: bough agents test shy" in done.err
+    assert str(tmp_path / "data" / "npm" / "shy" / "node_modules" / ".bin") in key.read_text().split(os.pathsep)
+    failed = run_here(["agents", "login", "sad"])
+    assert failed.code == 1 and "The login of Sad ended with code 4." in failed.err
+    needless = run_here(["agents", "login", "demo"])
+    assert (needless.code, needless.err) == (1, "Demo agent needs no login.\n")
+
+
 def test_an_agent_that_does_not_accept_a_mode(folder: Path, tmp_path: Path) -> None:
     """P2: A mode that the agent does not accept is a failure."""
     written(tmp_path, "stubborn", STUBBORN, 'mode-option = "mode"\n[modes]\nplan = "plan"')

@@ -8,9 +8,11 @@ import io
 import json
 import os
 import shutil
+import socket
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from bough.agents import install
 from tests.api.cli.cli_program import run_here
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
@@ -123,6 +126,33 @@ def test_errors_of_npm_are_passed_on(registry: Registry, tmp_path: Path) -> None
     assert failed.code == 1 and json.loads(failed.out)["error"]["code"] == "install_failed"
     assert "npm could not install tiny-agent@9.9.9: " in failed.err and "ETARGET" in failed.err
     assert {path.name for path in (tmp_path / "data" / "npm").iterdir()} == {".tiny.lock"}
+
+
+@needs_npm
+def test_without_network_one_sentence_says_so(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L4: If npm cannot reach its registry, that is said within seconds, although npm itself would try for minutes."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{port}")
+    monkeypatch.delenv("npm_config_fetch_retries")
+    began = time.monotonic()
+    failed = run_here(["agents", "install", "tiny"])
+    assert failed.code == 1 and time.monotonic() - began < 15
+    assert "Tiny was not installed, because npm cannot reach its registry." in failed.err
+    assert "ECONNREFUSED" in failed.err and len(failed.err.splitlines()) == 2
+    assert {path.name for path in (tmp_path / "data" / "npm").iterdir()} == {".tiny.lock"}
+
+
+@needs_npm
+def test_a_silent_registry_is_given_up(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: A registry that accepts connections and never answers is given up after a few seconds."""
+    monkeypatch.setattr(install, "REACH_WITHIN", 2.0)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        failed = run_here(["agents", "install", "tiny"])
+    assert failed.code == 1 and "npm cannot reach its registry." in failed.err
 
 
 @needs_npm

@@ -34,6 +34,19 @@ def test_a_refused_key_names_the_next_step(rpc_code: int, words: str) -> None:
     assert raised.value.message == "Bird is not logged in, or its key was refused. Run `bird login`."
 
 
+def test_a_missing_variable_is_named(tmp_path: Path) -> None:
+    """R1: If a custom provider's key is in a variable that is not set, the error names the variable."""
+    failures = FailureDetector(load_catalog(tmp_path).get("codex"))
+    with pytest.raises(AgentFailed) as raised:
+        failures.check("end_turn", "Missing environment variable: `ACME_KEY`.")
+    assert raised.value.code == "agent_login"
+    assert "misses the environment variable ACME_KEY," in raised.value.message
+    assert "--env ACME_KEY=VALUE" in raised.value.message
+    with pytest.raises(AgentFailed) as raised:
+        failures.check("end_turn", "Missing environment variable")
+    assert "bough agents login codex" in raised.value.message
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -1,5 +1,5 @@
-"""Needs a login, which the file `key` in its folder stands for: without it, every prompt is answered with the error for a
-missing login. The prompt `wait` is answered when the file `go` exists."""
+"""Needs a login, which the file `key` in its folder stands for: without it, every prompt is answered with the error for
+a missing login. The prompt `wait` is answered when the file `go` exists."""
 
 import os
 import time

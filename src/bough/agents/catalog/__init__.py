@@ -154,6 +154,7 @@ def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
         raise Invalid("bad_agent_file", f"{path} has no [start.{sorted(unknown)[0]}], which its modes name.")
     values = {"{python}": sys.executable, "{data}": str(data)}
     entry.command = [_filled(part, values) for part in entry.command]
+    entry.login.command = [_filled(part, values) for part in entry.login.command]
     entry.env = {name: _filled(value, values) for name, value in entry.env.items()}
     if entry.home is not None:
         entry.home.programs = {

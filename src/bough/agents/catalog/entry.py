@@ -36,6 +36,10 @@ class Login(_Table):
 
     env: list[str] = []
     files: list[str] = []
+    # Files that the agent also has without a login, each with regular expressions, one of which a login makes match.
+    contents: dict[str, list[str]] = {}
+    # The agent's own program that logs a person in, for `bough agents login`.
+    command: list[str] = []
     how: str = ""
 
 
@@ -128,9 +132,10 @@ class Quirks(_Table):
     failures: list[str] = []
     # The same for `_meta` of its updates, as `path.to.field=value`.
     failure_meta: str = ""
-    # Regular expressions for the final text of such a turn that mean a missing or wrong key.
+    # Regular expressions for the final text of such a turn that mean a missing or wrong key. A group `variable` holds
+    # the environment variable that the agent misses.
     unauthenticated: list[str] = []
-    # Regular expressions for errors that mean the same, where the agent has no error code for it.
+    # The same for errors, where the agent has no error code for it.
     unauthorized: list[str] = []
     # Regular expressions for errors that mean that a process inside the agent has died. Bough then starts the agent
     # again, although its own process still runs.

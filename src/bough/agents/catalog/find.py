@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -63,11 +64,49 @@ def startable(entry: CatalogEntry, data: Path) -> LocatedAgent:
 def is_set_up(entry: CatalogEntry) -> bool | None:
     """Returns whether a key or an account for the agent is visible; None if that cannot be seen from outside."""
     login = entry.login
-    if not login.env and not login.files:
+    if not login.env and not login.files and not login.contents:
         return None
     if any(os.environ.get(name) for name in login.env):
         return True
-    return any(os.path.exists(os.path.expanduser(os.path.expandvars(path))) for path in login.files)
+    if any(_path(file).exists() for file in login.files):
+        return True
+    return any(_holds(_path(file), patterns) for file, patterns in login.contents.items())
+
+
+def _path(text: str) -> Path:
+    return Path(os.path.expanduser(os.path.expandvars(text)))
+
+
+def _holds(file: Path, patterns: list[str]) -> bool:
+    """Tells whether a file can be read and one of the patterns matches in it."""
+    try:
+        text = file.read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return any(re.search(pattern, text) for pattern in patterns)
+
+
+def login_command(entry: CatalogEntry, data: Path) -> tuple[list[str], dict[str, str]]:
+    """Returns the command that logs a person in, and its environment, in which the programs of the agent's package are
+    on the PATH. Raises `Invalid` if there is none, or the agent is not installed."""
+    login = entry.login
+    if not login.command:
+        reason = f"has no command to log in. {login.how}" if login.how else "needs no login."
+        raise Invalid("no_login", f"{entry.title} {reason}", agent=entry.name)
+    own = npm_folder(data, entry) / "node_modules" / ".bin"
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(own)])
+    program = shutil.which(login.command[0], path=path)
+    if program is not None:
+        command = [program, *login.command[1:]]
+    elif entry.package is not None and (npx := shutil.which("npx")) is not None:
+        command = [npx, "--yes", "--package", entry.package.pinned, "--", *login.command]
+    else:
+        raise Invalid(
+            "agent_missing",
+            f"{entry.title} cannot be logged in: its command {login.command[0]!r} was not found.{_hint(entry)}",
+            agent=entry.name,
+        )
+    return command, {**os.environ, "PATH": path}
 
 
 def install_hint(entry: CatalogEntry) -> str:

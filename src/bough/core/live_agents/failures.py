@@ -110,10 +110,25 @@ class FailureDetector:
         return f"{self._entry.title} says: {_unwrapped(words)}"[:LONGEST_EXCERPT]
 
     def login_needed(self, words: str) -> AgentFailed:
-        """Builds the error that tells how to log in."""
+        """Builds the error that tells how to log in, or which variable to set."""
         entry = self._entry
-        sentence = f"{entry.title} is not logged in, or its key was refused. {entry.login.how}".strip()
+        variable = self._missing_variable(words)
+        if variable:
+            sentence = (
+                f"{entry.title} misses the environment variable {variable}, which its settings name for a key. "
+                f"Set it for the server, or for the session with --env {variable}=VALUE."
+            )
+        else:
+            sentence = f"{entry.title} is not logged in, or its key was refused. {entry.login.how}".strip()
         return AgentFailed("agent_login", sentence, agent=entry.name, said=words[:LONGEST_EXCERPT])
+
+    def _missing_variable(self, words: str) -> str:
+        """Returns the environment variable that the agent's words name as missing, or an empty text."""
+        for pattern in (*self._entry.quirks.unauthenticated, *self._entry.quirks.unauthorized):
+            match = re.search(pattern, words)
+            if match is not None and (variable := match.groupdict().get("variable")):
+                return variable
+        return ""
 
 
 def _unwrapped(words: str) -> str:

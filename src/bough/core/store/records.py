@@ -34,8 +34,8 @@ async def session(tx: Tx, session_id: str) -> Session:
 
 
 async def update_session(change: Change, session_id: str, **columns: Any) -> Session:
-    """Changes columns of a session and publishes it. Pausing or resuming the queue drops the reason of an earlier pause,
-    unless a new one is among the columns."""
+    """Changes columns of a session and publishes it. Pausing or resuming the queue drops the reason of an earlier
+    pause, unless a new one is among the columns."""
     if "queue_paused" in columns:
         columns.setdefault("pause_reason", None)
     query = SESSIONS.patch.with_(set=_assignments(columns))

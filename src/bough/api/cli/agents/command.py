@@ -1,11 +1,12 @@
-"""`bough agents`: lists agents and their state, shows what each permission mode means to them, and installs and tests
-them."""
+"""`bough agents`: lists agents and their state, shows what each permission mode means to them, and installs, logs
+in to and tests them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from bough.agents.catalog import Catalog, CatalogEntry
     from bough.api.cli.agents.test_run import Trial
 
-app = typer.Typer(help="List, show, install and test agents.")
+app = typer.Typer(help="List, show, install, log in to and test agents.")
 ROOM_FOR_TITLES = 100
 NOTHING = {"mode": "", "start": "", "note": ""}
 # The common options of commands that need no server, only its data folder.
@@ -152,6 +153,30 @@ def install(ctx: CommandContext, names: Names) -> int:
         import msgspec
 
         output.raw(msgspec.json.encode({"installed": installed}))
+    return DONE
+
+
+@command(app, "login", common=("data",))
+def login(ctx: CommandContext, name: Name) -> int:
+    """Log in to an agent's service, with the agent's own login in this terminal.
+
+    Needs no server. Also works for agents that only Bough has installed, whose programs are not on the PATH.
+    """
+    import subprocess
+
+    from bough.agents.catalog.find import is_set_up, login_command
+
+    catalog, data = _catalog(ctx)
+    entry = catalog.get(name)
+    arguments, env = login_command(entry, data)
+    output.note(f"Starting {entry.title}: {shlex.join(entry.login.command)}")
+    code = subprocess.call(arguments, env=env)
+    if code != 0:
+        raise AgentFailed("login_failed", f"The login of {entry.title} ended with code {code}.", agent=entry.name)
+    if is_set_up(entry) is False:
+        output.note(f"No key was found for {entry.title} yet. {entry.login.how}")
+    else:
+        output.note(f"Test it: bough agents test {entry.name} --prompt hello")
     return DONE
 
 

@@ -27,6 +27,20 @@ def made(result: Result) -> dict[str, Any]:
     return json.loads(result.out)
 
 
+async def test_a_server_is_tested(server: Running, cli: Cli) -> None:
+    """L4: Prints what the server offers, or one sentence and exit code 1."""
+    await cli("mcp", "add", "tools", "--command", sys.executable, "--", PROGRAM, "stdio")
+    works = await cli("mcp", "test", "tools")
+    assert works.code == 0 and works.out.startswith("tools works: test") and ", 3 tools, in " in works.out
+    assert made(await cli("mcp", "test", "tools", "--json"))["works"] is True
+    await cli("mcp", "add", "gone", "--command", "/gone/away")
+    fails = await cli("mcp", "test", "gone")
+    assert (fails.code, fails.out) == (1, "")
+    assert fails.err == "gone does not work: Its command /gone/away does not exist.\n"
+    failed = await cli("mcp", "test", "gone", "--json")
+    assert failed.code == 1 and json.loads(failed.out)["works"] is False
+
+
 async def test_servers_are_added_and_shown(server: Running, cli: Cli) -> None:
     """L4, R1: A server with a command or a URL can be added, listed and shown by name or short id, without its
     secrets."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from bough.core.environment import mcp_servers
+from bough.core.environment import mcp_check, mcp_servers
 from tests.api.error_responses import Json, refused
+from tests.core.helpers import messages, open_session
 from tests.support.server import Running, serving
 
+PROGRAM = str(Path(__file__).parents[2] / "agents" / "demo" / "mcp_server.py")
 REMOTE: Json = {
     "name": "remote",
     "transport": "http",
@@ -47,6 +51,51 @@ async def test_secrets_are_stored_and_never_shown(server: Running) -> None:
         await events.until(lambda event: event["type"] == "mcp_server.removed")
     told = str(events.seen) + (await client.http.get("/api/mcp-servers")).text
     assert [secret for secret in SECRETS if secret in told] == []
+
+
+async def test_a_server_is_tested(server: Running) -> None:
+    """A2: Connects to a server and reports its name, its version and its tools."""
+    new = {"name": "tools", "transport": "stdio", "command": sys.executable, "args": [PROGRAM, "stdio"]}
+    added = await server.client.post("/api/mcp-servers", new)
+    outcome = await server.client.post(f"/api/mcp-servers/{added['id']}/test")
+    assert (outcome["works"], outcome["error"], outcome["serverName"]) == (True, None, "test")
+    assert sorted(outcome["tools"]) == ["add", "boom", "secret"]
+
+
+async def test_a_server_that_does_not_work_says_why(server: Running, tmp_path: Path) -> None:
+    """A2, R1: Each way to fail has its sentence, without secrets, within 15 s."""
+    client = server.client
+    dying = tmp_path / "dying.py"
+    dying.write_text("import os, sys; print('bad key', os.environ['KEY'], file=sys.stderr); sys.exit(3)")
+    missing = {"name": "missing", "transport": "stdio", "command": str(tmp_path / "gone")}
+    dead = LOCAL | {"name": "dead", "command": sys.executable, "args": [str(dying)]}
+    for new, words in ((missing, "gone does not exist."), (REMOTE, "cannot be reached"), (dead, "bad key ***")):
+        added = await client.post("/api/mcp-servers", new)
+        outcome = await client.post(f"/api/mcp-servers/{added['id']}/test")
+        assert outcome["works"] is False and words in outcome["error"] and outcome["seconds"] < 15
+        assert not any(secret in str(outcome) for secret in SECRETS)
+    refused(await client.http.post("/api/mcp-servers/019a0000-0000-7000-8000-000000000000/test"), 404)
+
+
+async def test_a_silent_server_is_given_up(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A2: A server that never answers fails the test when the time is up."""
+    monkeypatch.setattr(mcp_check, "CONNECT_WITHIN", 0.5)
+    added = await server.client.post("/api/mcp-servers", LOCAL | {"command": "/bin/sleep", "args": ["60"]})
+    outcome = await server.client.post(f"/api/mcp-servers/{added['id']}/test")
+    assert (outcome["works"], outcome["error"]) == (False, "It did not answer within 0.5 s.")
+
+
+async def test_the_transcript_names_servers_that_cannot_work(server: Running, tmp_path: Path) -> None:
+    """C1: A server whose program is missing or whose address refuses connections is named when the agent starts."""
+    client = server.client
+    missing = {"name": "missing", "transport": "stdio", "command": str(tmp_path / "gone")}
+    ids = [(await client.post("/api/mcp-servers", new))["id"] for new in (missing, REMOTE)]
+    session = await open_session(server, mcpServerIds=ids)
+    await client.ask(session, "[[say hello]]")
+    texts = [notice["text"] for notice in await messages(client, session, "notice")]
+    assert any("The MCP server missing cannot be used: Its command" in text for text in texts)
+    assert any("The MCP server remote cannot be used: 127.0.0.1:1 cannot be reached" in text for text in texts)
+    assert not any(secret in str(texts) for secret in SECRETS)
 
 
 async def test_every_field_can_be_changed(server: Running) -> None:

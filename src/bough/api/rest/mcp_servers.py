@@ -1,4 +1,4 @@
-"""Routes for MCP servers: add, list, show, change and forget."""
+"""Routes for MCP servers: add, list, show, change, test and forget."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.environment.mcp_check import McpCheck
 from bough.core.environment.mcp_servers import McpServerPatch, NewMcpServer
 from bough.model.repo import McpServer
 
@@ -39,6 +40,16 @@ async def patch_mcp_server(services: Services, server_id: Id, data: JSONBody[Mcp
     return await services.mcp_servers.patch(server_id, data)
 
 
+@post(
+    "/mcp-servers/{server_id:str}/test",
+    status_code=200,
+    responses=errors(404, 409),
+    summary="Connect to an MCP server and count its tools",
+)
+async def test_mcp_server(services: Services, server_id: Id) -> McpCheck:
+    return await services.mcp_servers.check(server_id)
+
+
 @delete("/mcp-servers/{server_id:str}", status_code=200, responses=errors(404, 409), summary="Forget an MCP server")
 async def remove_mcp_server(services: Services, server_id: Id) -> McpServer:
     return await services.mcp_servers.remove(server_id)
@@ -46,6 +57,13 @@ async def remove_mcp_server(services: Services, server_id: Id) -> McpServer:
 
 router = Router(
     "/api",
-    route_handlers=[add_mcp_server, list_mcp_servers, get_mcp_server, patch_mcp_server, remove_mcp_server],
+    route_handlers=[
+        add_mcp_server,
+        list_mcp_servers,
+        get_mcp_server,
+        patch_mcp_server,
+        test_mcp_server,
+        remove_mcp_server,
+    ],
     tags=["mcp-servers"],
 )

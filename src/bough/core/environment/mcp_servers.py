@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp import types as acp
+from bough.core.environment import mcp_check
 from bough.core.environment.mask_secrets import is_address, masked, masked_url, unmasked
+from bough.core.environment.mcp_check import McpCheck
 from bough.core.environment.variables import checked_env
 from bough.core.store import records
 from bough.core.store.paging import Page
@@ -107,6 +109,16 @@ class McpServers:
 
         return await self._store.read(work)
 
+    async def check(self, server_id: str) -> McpCheck:
+        """Connects to a server, also one that is disabled, and reports what it offers or why it does not work."""
+
+        async def work(tx: Tx) -> acp.McpServer:
+            shown = await find(tx, "mcp_servers", server_id, MCP.get, McpServer)
+            (server,) = await tx.all(MCP.private, McpServer, ids=[shown.id])
+            return _connectable(server)
+
+        return await mcp_check.check(await self._store.read(work))
+
     async def list(self, limit: int, offset: int) -> Page[McpServer]:
         async def work(tx: Tx) -> Page[McpServer]:
             rows = await tx.all(MCP.page, McpServer, limit=limit, offset=offset)
@@ -170,18 +182,20 @@ async def for_agent(
     for server in await tx.all(MCP.private, McpServer, ids=ids):
         if not server.enabled:
             continue
-        if server.transport == "stdio" and stdio:
-            args = msgspec.json.decode(server.args, type=list[str])
-            servers.append(
-                acp.StdioServer(name=server.name, command=server.command or "", args=args, env=_pairs(server.env))
-            )
-        elif server.transport == "http" and http:
-            servers.append(acp.HttpServer(name=server.name, url=server.url or "", headers=_pairs(server.headers)))
-        elif server.transport == "sse" and sse:
-            servers.append(acp.SseServer(name=server.name, url=server.url or "", headers=_pairs(server.headers)))
+        if {"stdio": stdio, "http": http, "sse": sse}[server.transport]:
+            servers.append(_connectable(server))
         else:
             left_out.append((server.name, server.transport))
     return servers, left_out
+
+
+def _connectable(server: McpServer) -> acp.McpServer:
+    """Returns a stored server, with its secrets, in the form that agents take."""
+    if server.transport == "stdio":
+        args = msgspec.json.decode(server.args, type=list[str])
+        return acp.StdioServer(name=server.name, command=server.command or "", args=args, env=_pairs(server.env))
+    kind = acp.HttpServer if server.transport == "http" else acp.SseServer
+    return kind(name=server.name, url=server.url or "", headers=_pairs(server.headers))
 
 
 def _pairs(values: msgspec.Raw) -> list[acp.NameValue]:

@@ -15,6 +15,7 @@ from bough.agents.acp.answers import Capabilities
 from bough.agents.acp.types import Block, HttpServer, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
 from bough.agents.catalog import CatalogEntry
 from bough.core.environment import mcp_servers
+from bough.core.environment.mcp_check import find_problems
 from bough.core.state.context_files import links
 from bough.core.store import records
 from bough.core.store.sql import TASKS, TREES
@@ -48,19 +49,21 @@ class SessionContext:
         self._own = own
 
     async def servers(self, can: Capabilities, stdio: bool) -> tuple[list[McpServer], list[str]]:
-        """Returns the MCP servers that the agent can reach, and a notice about those that it cannot (C1)."""
+        """Returns the MCP servers that the agent can reach, and notices about those that it cannot, or that do
+        not work (C1)."""
         session = self._session
         ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
         servers, left_out = await self._store.read(
             lambda tx: mcp_servers.for_agent(tx, ids, stdio=stdio, http=can.http, sse=can.sse)
         )
+        notices = await find_problems(servers)
         if self._own is not None and can.http:
             servers = [*servers, self._own]
-        if not left_out:
-            return servers, []
-        log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
-        named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
-        return servers, [f"Not attached, because the agent does not support their transport: {named}."]
+        if left_out:
+            log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
+            named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
+            notices.append(f"Not attached, because the agent does not support their transport: {named}.")
+        return servers, notices
 
     async def preface(self, instructions: str) -> Preface:
         """Builds what an agent is told before the first prompt of a new conversation."""

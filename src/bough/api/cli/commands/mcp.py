@@ -1,5 +1,5 @@
-"""`bough mcp`: adds, lists, shows, changes and forgets MCP servers, and resolves their names. The server never returns
-the values of variables and headers, so none are printed here."""
+"""`bough mcp`: adds, lists, shows, changes, tests and forgets MCP servers, and resolves their names. The server never
+returns the values of variables and headers, so none are printed here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from bough.api.cli.commands.repo import PAGE, Limit, Offset
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import CommandContext, command
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import Client, Json, path
 from bough.api.cli.framework.completion import mcp_servers
 from bough.api.cli.framework.formats import ago, moment, short, short_forms
@@ -150,6 +150,24 @@ def change(
     if not body:
         raise typer.BadParameter("Nothing to change; see: bough mcp set --help")
     ctx.show(ctx.client.patch(address_path, body), _draw)
+
+
+@command(app, "test")
+def test(ctx: CommandContext, server: ServerId) -> int:
+    """Connect to an MCP server from Bough's server and count its tools; exit 1 if it does not work."""
+    answer = ctx.client.post(path("mcp-servers", resolve_servers(ctx.client, [server])[0], "test"))
+    ctx.show(answer, _draw_check)
+    return DONE if answer.value["works"] else FAILED
+
+
+def _draw_check(check: Json) -> None:
+    if not check["works"]:
+        output.note(f"{check['name']} does not work: {check['error']}")
+        return
+    own = " ".join(filter(None, (check["serverName"], check["serverVersion"]))) or "a server without a name"
+    output.line(f"{check['name']} works: {own}, {len(check['tools'])} tools, in {check['seconds']:.1f} s.")
+    if check["tools"]:
+        output.line(f"Tools: {', '.join(check['tools'])}")
 
 
 @command(app, "rm")

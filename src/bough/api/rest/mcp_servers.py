@@ -6,7 +6,7 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 
-from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKey, Services, errors, whole_id, with_key
 from bough.core.environment.mcp_check import McpCheck
 from bough.core.environment.mcp_servers import McpServerPatch, NewMcpServer
 from bough.model.repo import McpServer
@@ -43,11 +43,14 @@ async def patch_mcp_server(services: Services, server_id: Id, data: JSONBody[Mcp
 @post(
     "/mcp-servers/{server_id:str}/test",
     status_code=200,
-    responses=errors(404, 409),
-    summary="Connect to an MCP server and count its tools",
+    responses=errors(404, 409, 413),
+    summary="Connect to an MCP server and list its tools",
 )
-async def test_mcp_server(services: Services, server_id: Id) -> McpCheck:
-    return await services.mcp_servers.check(server_id)
+async def test_mcp_server(
+    services: Services, caller: Caller, server_id: Id, data: JSONBody[OptionalKey | None] = None
+) -> McpCheck:
+    key = data.idempotency_key if data is not None else None
+    return await services.mcp_servers.check(with_key(caller, key), await whole_id(services, "mcp_servers", server_id))
 
 
 @delete("/mcp-servers/{server_id:str}", status_code=200, responses=errors(404, 409), summary="Forget an MCP server")

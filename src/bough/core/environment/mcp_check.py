@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 # Seconds to connect and list the tools. With the time to end the connection, a check takes less than 15 s.
 CONNECT_WITHIN = 10.0
-# Seconds for a quick look at an address, during which the start of an agent waits.
+# Seconds of these checks for an address to accept a connection; the client itself would not say why it did not.
+REACH_WITHIN = 3.0
+# The same for a quick look, during which the start of an agent waits.
 LOOK_WITHIN = 2.0
 # A server that pages its tools endlessly must not hold the check.
 MOST_PAGES = 100
@@ -63,7 +65,7 @@ async def check(server: McpServer) -> McpCheck:
     began = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         observed = _Observed(stderr=stderr)
-        outcome.error = _unusable_program(server)
+        outcome.error = await _look(server, REACH_WITHIN)
         if outcome.error is None:
             try:
                 async with asyncio.timeout(CONNECT_WITHIN), _connect(server, observed) as client:
@@ -83,7 +85,7 @@ async def check(server: McpServer) -> McpCheck:
 async def find_problems(servers: list[McpServer]) -> list[str]:
     """Returns a notice about each server whose program cannot be run or whose address does not answer. It only looks:
     a server that passes may still fail."""
-    reasons = await asyncio.gather(*(_look(server) for server in servers))
+    reasons = await asyncio.gather(*(_look(server, LOOK_WITHIN) for server in servers))
     return [
         f"The MCP server {server.name} cannot be used: {reason} The agent works without its tools. "
         f"For details: bough mcp test {server.name}"
@@ -92,7 +94,7 @@ async def find_problems(servers: list[McpServer]) -> list[str]:
     ]
 
 
-async def _look(server: McpServer) -> str | None:
+async def _look(server: McpServer, within: float) -> str | None:
     """Returns why a server cannot work, or None if nothing speaks against it."""
     if isinstance(server, StdioServer):
         return await asyncio.to_thread(_unusable_program, server)
@@ -102,10 +104,10 @@ async def _look(server: McpServer) -> str | None:
         # Only the proxy can tell.
         return None
     try:
-        async with asyncio.timeout(LOOK_WITHIN):
+        async with asyncio.timeout(within):
             _, writer = await asyncio.open_connection(host, port)
     except TimeoutError:
-        return f"{host}:{port} did not answer within {LOOK_WITHIN:g} s."
+        return f"{host}:{port} did not answer within {within:g} s."
     except OSError as error:
         return f"{host}:{port} cannot be reached ({_os_reason(error)})."
     writer.close()
@@ -188,6 +190,8 @@ def _reason(error: BaseException, observed: _Observed) -> str:
 
 
 def _os_reason(error: OSError) -> str:
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
     return error.strerror or str(error) or type(error).__name__
 
 

@@ -109,15 +109,25 @@ class McpServers:
 
         return await self._store.read(work)
 
-    async def check(self, server_id: str) -> McpCheck:
+    async def check(self, caller: Caller, server_id: str) -> McpCheck:
         """Connects to a server, also one that is disabled, and reports what it offers or why it does not work."""
+        stored = await self._store.stored_answer(caller, "mcp_servers.check", server_id, McpCheck)
+        if stored is not None:
+            return stored
 
-        async def work(tx: Tx) -> acp.McpServer:
+        async def read(tx: Tx) -> acp.McpServer:
             shown = await find(tx, "mcp_servers", server_id, MCP.get, McpServer)
             (server,) = await tx.all(MCP.private, McpServer, ids=[shown.id])
             return _connectable(server)
 
-        return await mcp_check.check(await self._store.read(work))
+        outcome = await mcp_check.check(await self._store.read(read))
+        if caller.idempotency_key is None:
+            return outcome
+
+        async def keep(_change: Change) -> McpCheck:
+            return outcome
+
+        return await self._store.write_once(caller, "mcp_servers.check", server_id, McpCheck, keep)
 
     async def list(self, limit: int, offset: int) -> Page[McpServer]:
         async def work(tx: Tx) -> Page[McpServer]:

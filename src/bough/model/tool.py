@@ -36,6 +36,8 @@ class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     many: bool = False
     # Whether the agent stays in a sandbox in every mode, so that a request may be about leaving it.
     sandboxed: bool = False
+    # Whether it only writes the agent's own list of steps, by a tool that the catalog names.
+    own_plan: bool = False
     # Whether it may belong to an MCP server that the agent does not name.
     unsure_server: bool = False
     title: str = ""

@@ -15,6 +15,7 @@ from bough.agents.catalog.entry import Quirks
 from bough.core.policy.decide import decide
 from bough.core.policy.tool_use import MOST_PATHS, call, read
 from bough.core.transcripts.fold import Fold
+from bough.model.session import MODES
 from bough.model.tool import ToolUse
 from tests.core.policy.policies import rule
 
@@ -28,6 +29,25 @@ def read_use(agent: str, *updates: dict[str, Any], servers: tuple[str, ...] = ("
     for update in updates:
         entry = fold.tool({"toolCallId": "c", **update})
     return read(CATALOG, agent, cwd, entry.body, servers)  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def test_a_todo_tool_only_writes_the_agents_own_list() -> None:
+    """P3: The catalog names the tool; a use that also names a command, a file or another kind is not trusted."""
+    todo = {"toolCallId": "write_todos__1", "kind": "other", "title": "Set 2 todo(s)"}
+    use = read_use("gemini", todo)
+    assert (use.own_plan, use.kind, use.name) == (True, "think", "write_todos")
+    assert all(decide(mode, use, [], []).effect == "allow" for mode in MODES)
+    assert decide("default", use, [rule("deny", tool="write_todos")], []).effect == "deny"
+    assert decide("default", use, [rule("ask", tool="write_todos")], []).effect == "ask"
+    for odd in (
+        {"kind": "execute"},
+        {"kind": "edit"},
+        {"rawInput": {"command": "rm x"}},
+        {"locations": [{"path": "/repo/x/a"}]},
+        {"title": "write_todos (other MCP Server)"},
+    ):
+        assert read_use("gemini", todo | odd).own_plan is False
+    assert read_use("qwen", todo).own_plan is False
 
 
 def diff(path: str) -> dict[str, Any]:

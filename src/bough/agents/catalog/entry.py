@@ -180,6 +180,9 @@ class ToolVocabulary(_Table):
     name_ends_id_at: str = ""
     # Kinds by the tool's name, for tools whose kind the agent does not say or gets wrong.
     kinds: dict[str, ToolKind] = {}
+    # Tools that only write the agent's own list of steps, each with the argument that holds the list. They need no
+    # approval, and the list becomes the transcript's plan.
+    plans: dict[str, str] = {}
     # Arguments that hold a command line, files, or a patch, beside the usual ones.
     command_arguments: list[str] = []
     path_arguments: list[str] = []

@@ -155,7 +155,7 @@ class AgentPool:
             except BaseException:
                 await self.end_keeper(keeper_id)
                 raise
-            recorder = Recorder(self._store, self._hub, session.id, keeper_id)
+            recorder = Recorder(self._store, self._hub, session.id, keeper_id, entry.tools)
             agent = Agent(session.id, keeper_id, made_of, entry, recorder, link, handler)
             agent.busy = True
             self._agents[session.id] = agent
@@ -195,7 +195,7 @@ class AgentPool:
         private, mode, _ = await patiently(
             lambda: read(lambda tx: _start_settings(tx, entry, session, self.address)), "an agent that is found again"
         )
-        recorder = Recorder(self._store, self._hub, session.id, keeper.id)
+        recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools)
         recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
         known = KnownSettings(keeper.has_modes, _options(keeper.options))

@@ -36,7 +36,9 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
     to the session.
 
     - A rule that denies is final in every mode.
-    - In mode `plan`, only Bough's own tools are allowed, whatever rules and choices say; leaving the mode is asked.
+    - Writing the agent's own list of steps is allowed in every mode, unless a rule asks.
+    - In mode `plan`, only that and Bough's own tools are allowed, whatever rules and choices say; leaving the mode is
+      asked.
     - Otherwise a rule that allows, allows.
     - A rule that asks, or no rule, gives way to a remembered choice.
     - What remains is up to the mode."""
@@ -45,6 +47,8 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
         return Verdict("deny", "rule", rule.id, f"{named(rule)} denies this.")
     if use.server == OWN_SERVER:
         return Verdict("allow", "mode", None, "Bough's own tools ask by themselves where it matters.")
+    if use.own_plan and (rule is None or rule.effect == "allow"):
+        return Verdict("allow", "mode", None, "This only writes the agent's own list of steps.")
     if mode == "plan":
         if use.kind == "switch_mode":
             reason = "The agent wants to leave mode plan. If this is allowed, the session's mode becomes default."

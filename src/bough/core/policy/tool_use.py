@@ -82,6 +82,11 @@ def read(catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[s
             command = _command(vocabulary, kind, title, arguments)
         if kind == "other" or kind in OF_FILES:
             paths = list(dict.fromkeys(_paths(vocabulary, body, arguments)))
+    # The name may come from an id that a model's service chose, so everything else must fit too.
+    nothing_else = kind in ("other", "think") and command is None and not paths
+    own_plan = name in vocabulary.plans and mcp.server is None and not mcp.unclear and nothing_else
+    if own_plan:
+        kind = "think"
     many = len(paths) > MOST_PATHS
     if many:
         kind = "other"
@@ -103,6 +108,7 @@ def read(catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[s
         protected=tuple(path for path in resolved if is_protected(path, home, patterns)),
         many=many,
         sandboxed=quirks.sandboxed,
+        own_plan=own_plan,
         unsure_server=mcp.server is None and may_be_mcp,
         title=describe(f"{mcp.server}/{name}" if mcp.server else title or name or kind),
         key=_key(kind, f"{mcp.server}/{name}" if mcp.server else title, arguments, body, resolved),

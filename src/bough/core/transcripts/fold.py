@@ -8,6 +8,8 @@ from typing import Any, Literal, cast
 import msgspec
 
 from bough.agents.acp.wire import Update
+from bough.agents.catalog.entry import ToolVocabulary
+from bough.core.transcripts.plan_tools import plan_steps
 from bough.model.ids import new_id
 from bough.model.message import Message, Role, raw
 
@@ -94,7 +96,9 @@ class Entry:
 class Fold:
     """The growing transcript of one turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: ToolVocabulary | None = None) -> None:
+        """Takes the agent's words for its tools, which tell the calls that write its plan."""
+        self._vocabulary = vocabulary or ToolVocabulary()
         self.dirty: dict[Entry, None] = {}
         self.grown: dict[Entry, None] = {}
         self.state: dict[str, dict[str, Any]] = {}
@@ -197,6 +201,10 @@ class Fold:
             entry.body = {"type": "tool", "tool": "", "args": {}, "result": {}, "toolCallId": call_id}
         _merge_tool(entry.body, update)
         self._touch(entry)
+        if update.get("rawInput") is not None:
+            steps = plan_steps(self._vocabulary, entry.body)
+            if steps is not None and (self._plan is None or self._plan.body["steps"] != steps):
+                self._replace_plan({"entries": steps})
         return entry
 
     def permit(self, entry: Entry, outcome: dict[str, Any] | None) -> None:

@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from bough.agents.acp.wire import Update
+from bough.agents.catalog.entry import ToolVocabulary
 from bough.agents.shield import shielded
 from bough.core.events.hub import Hub
 from bough.core.store import records
@@ -51,14 +52,18 @@ class Write(msgspec.Struct):
 class Recorder:
     """Keeps one session's transcript up to date while its agent runs."""
 
-    def __init__(self, store: Store, hub: Hub, session_id: str, keeper_id: str) -> None:
+    def __init__(
+        self, store: Store, hub: Hub, session_id: str, keeper_id: str, vocabulary: ToolVocabulary | None = None
+    ) -> None:
+        """Takes the agent's words for its tools, if it has a catalog entry."""
         self._store = store
+        self._vocabulary = vocabulary
         self._hub = hub
         self._session_id = session_id
         self._keeper_id = keeper_id
         self._confirm: Callable[[int], None] = _nobody
         self._task_id: str | None = None
-        self._fold = Fold()
+        self._fold = Fold(self._vocabulary)
         # The number of the last folded line; from the end of a turn on, the line to store with that end; and whether
         # anything was folded since.
         self._received = 0
@@ -78,7 +83,7 @@ class Recorder:
     def begin(self, task_id: str) -> None:
         """Starts a turn: what follows belongs to this task."""
         self._task_id = task_id
-        self._fold = Fold()
+        self._fold = Fold(self._vocabulary)
 
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
         """Continues a turn that an earlier server recorded up to line `stored`."""

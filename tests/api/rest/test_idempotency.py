@@ -156,7 +156,8 @@ async def test_every_post_supports_keys(server: Running) -> None:
 
     repo = await twice("/api/repos", {"path": str(server.repo())})
     await twice("/api/boards", {"name": "one"})
-    await twice("/api/mcp-servers", {"name": "one", "transport": "http", "url": "http://127.0.0.1:1"})
+    tools = await twice("/api/mcp-servers", {"name": "one", "transport": "http", "url": "http://127.0.0.1:1"})
+    await twice(f"/api/mcp-servers/{tools['id']}/test", {})
     session = await twice("/api/sessions", {"repoId": repo["id"], "agent": "demo", "permissionMode": "ask"})
     mine = f"/api/sessions/{session['id']}"
     await twice(f"{mine}/prompt", {"text": "[[run true]]"})

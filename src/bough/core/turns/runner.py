@@ -118,7 +118,10 @@ class Runner:
         except BoughError as error:
             await self._end(claimed, Outcome("failed", error=error))
             agent = self.agents.get(claimed.session.id)
-            return agent is None or not isinstance(error, AgentFailed) or await agent.still_answers()
+            if agent is None or not isinstance(error, AgentFailed):
+                return True
+            # After a login, only a new process is sure to read it.
+            return error.code not in turns.FAILS_AGAIN and await agent.still_answers()
         return True
 
     async def _is_active(self, session_id: str) -> bool:

@@ -156,6 +156,9 @@ def _quirks(entry: CatalogEntry) -> Iterator[str]:
 def _settings(entry: CatalogEntry) -> Iterator[str]:
     if entry.quirks.mode_tools:
         yield f"It asks to change its mode through {_codes(entry.quirks.mode_tools)}."
+    if entry.tools.plans:
+        tools = _codes(entry.tools.plans)
+        yield f"It writes its own list of steps with {tools}: Bough allows that, and shows the list if it is reported."
     if entry.quirks.sandboxed:
         yield "It stays in its sandbox in every mode, and asks before leaving it."
     if entry.effort_option is None:

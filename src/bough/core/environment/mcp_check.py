@@ -74,8 +74,10 @@ async def check(server: McpServer) -> McpCheck:
             except TimeoutError:
                 outcome.error = f"It did not answer within {CONNECT_WITHIN:g} s."
             except Exception as error:
-                # An error while the connection is closed does not matter any more.
-                outcome.error = None if outcome.works else _reason(error, observed)
+                outcome.error = _reason(error, observed)
+        if outcome.works:
+            # An error while the connection was closed does not matter.
+            outcome.error = None
         if outcome.error is not None:
             outcome.error = _without_secrets(server, f"{outcome.error}{_last_line(stderr)}")[:LONGEST_REASON]
     outcome.seconds = round(time.monotonic() - began, 3)

@@ -238,6 +238,19 @@ async def test_approvals_show_the_diff_or_command(real: Real, record: Record) ->
     record("approval of a command", "has the command")
 
 
+@pytest.mark.only("claude-code", "gemini", "opencode")
+async def test_a_todo_list_becomes_the_plan(real: Real, record: Record) -> None:
+    """R4: Nobody is asked about the agent's own list, and an agent that reports the list shows it as its plan."""
+    session = await real.session(permissionMode="default")
+    seen = await watch(real, session, real.actions.plan())
+    assert (seen.asked, seen.refused) == ([], [])
+    plans = [message["content"] for message in await real.messages(session) if message["content"]["type"] == "plan"]
+    # Gemini reports only how many steps it has.
+    assert bool(plans) == (real.agent != "gemini")
+    assert all(plan["steps"][0]["content"] == "First" for plan in plans)
+    record("todo list", "is the plan" if plans else "not asked about")
+
+
 def forget(place: Path) -> None:
     """Makes the agent lose every conversation that it kept."""
     for pattern in CONVERSATIONS:

@@ -35,7 +35,7 @@ UNREACHABLE = frozenset(
     )
 )
 """The codes of npm's errors that mean that its registry cannot be reached."""
-CHECK_NETWORK = "Check the network, and npm's settings `registry` and `proxy`."
+CHECK_NETWORK = "check the network, and npm's settings `registry` and `proxy`."
 LONGEST_OUTPUT = 2000
 GET_NODE = "Install Node.js 22 or newer, which brings npm, and try again."
 
@@ -114,20 +114,19 @@ def _fetch(folder: Path, entry: CatalogEntry, package: Package, npm: str) -> Non
 
 
 def _check_registry(npm: str, folder: Path, entry: CatalogEntry, package: Package) -> None:
-    """Raises `AgentFailed` if npm cannot reach its registry. Any other problem is left for the installation to
-    explain."""
+    """Raises `AgentFailed` if npm cannot reach its registry. The installation reports any other problem."""
     once = ("--fetch-retries=0", f"--fetch-timeout={int(REACH_WITHIN * 1000)}")
     arguments = ["view", "--loglevel=error", "--no-update-notifier", *once, package.pinned, "version"]
     ended = _npm(npm, arguments, folder, REACH_WITHIN)
     if ended is None:
-        reason = f"It did not answer within {REACH_WITHIN:g} s."
+        reason = f"no answer within {REACH_WITHIN:g} s"
     else:
         code = re.search(r"\bcode ([A-Z_]+)", ended.output)
         if ended.code == 0 or code is None or code[1] not in UNREACHABLE:
             return
         address = re.search(r"https?://[^\s/]+", ended.output)
-        reason = f"{address[0]} answered with {code[1]}." if address is not None else f"The error is {code[1]}."
-    problem = f"{entry.title} was not installed, because npm cannot reach its registry. {reason} {CHECK_NETWORK}"
+        reason = f"{code[1]} at {address[0]}" if address is not None else code[1]
+    problem = f"{entry.title} was not installed, because npm cannot reach its registry ({reason}): {CHECK_NETWORK}"
     raise AgentFailed("install_failed", problem, agent=entry.name)
 
 

@@ -140,8 +140,8 @@ def test_without_network_one_sentence_says_so(
     began = time.monotonic()
     failed = run_here(["agents", "install", "tiny"])
     assert failed.code == 1 and time.monotonic() - began < 15
-    assert "Tiny was not installed, because npm cannot reach its registry." in failed.err
-    assert "ECONNREFUSED" in failed.err and len(failed.err.splitlines()) == 2
+    assert "Tiny was not installed, because npm cannot reach its registry (ECONNREFUSED at " in failed.err
+    assert len(failed.err.splitlines()) == 2
     assert {path.name for path in (tmp_path / "data" / "npm").iterdir()} == {".tiny.lock"}
 
 
@@ -152,7 +152,7 @@ def test_a_silent_registry_is_given_up(registry: Registry, monkeypatch: pytest.M
     with socket.create_server(("127.0.0.1", 0)) as listener:
         monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{listener.getsockname()[1]}")
         failed = run_here(["agents", "install", "tiny"])
-    assert failed.code == 1 and "npm cannot reach its registry." in failed.err
+    assert failed.code == 1 and "npm cannot reach its registry (" in failed.err
 
 
 @needs_npm

@@ -68,7 +68,7 @@ def is_set_up(entry: CatalogEntry) -> bool | None:
         return None
     if any(os.environ.get(name) for name in login.env):
         return True
-    if any(_path(file).exists() for file in login.files):
+    if any(os.path.exists(_path(file)) for file in login.files):
         return True
     return any(_holds(_path(file), patterns) for file, patterns in login.contents.items())
 

@@ -30,6 +30,7 @@ from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.search.service import Search
 from bough.core.services import Services
+from bough.core.sessions.apply_mode import Modes
 from bough.core.sessions.archive import Archiving
 from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
@@ -159,6 +160,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         restoring=Restoring(store, runner.checkpoints),
         pruning=Pruning(store, settings),
         control=control,
+        modes=Modes(store, catalog, agents),
         archiving=archiving,
         purging=purging,
         branches=branches,

@@ -19,6 +19,7 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.search.service import Search
+from bough.core.sessions.apply_mode import Modes
 from bough.core.sessions.archive import Archiving
 from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
@@ -77,6 +78,7 @@ class Services:
     restoring: Restoring
     pruning: Pruning
     control: Control
+    modes: Modes
     archiving: Archiving
     purging: Purging
     branches: Branches

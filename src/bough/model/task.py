@@ -6,6 +6,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from bough.model.session import PermissionMode
+
 TaskStatus = Literal[
     "queued",
     "dispatching",
@@ -54,7 +56,7 @@ EARLY_ENDS: dict[str, str] = {
 class Task(msgspec.Struct, rename="camel"):
     """A row of `tasks`. `held`: interrupted and waiting for a person. `usage` is what the agent reported for this turn;
     `cost` is the growth of the session's cost; `sent_before` is the attempt that was sent before the current one, 0 if
-    none was."""
+    none was; `permission_mode` is the mode that the turn runs in, None before it is sent."""
 
     id: str
     session_id: str
@@ -79,3 +81,4 @@ class Task(msgspec.Struct, rename="camel"):
     started_at: str | None
     ended_at: str | None
     sent_before: int
+    permission_mode: PermissionMode | None = None

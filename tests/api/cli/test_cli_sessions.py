@@ -166,3 +166,19 @@ async def test_files_go_with_prompts(server: Running, cli: Cli, session: dict[st
     (tmp_path / "bad.bin").write_bytes(b"\xff\x00")
     refused = await cli("session", "prompt", known, "look", "--file", str(tmp_path / "bad.bin"))
     assert (refused.code, "bad_file" in refused.err) == (1, True)
+
+
+async def test_a_mode_is_applied_at_once(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """P2: `session set --mode` counts from the next prompt on and says so; `--now` applies it to the running turn."""
+    client = server.client
+    await cli("session", "set", session["id"], "--mode", "ask")
+    task = await client.prompt(session["id"], "[[run true]]")
+    await client.approval(session["id"])
+    changed = await cli("session", "set", session["id"], "--mode", "allow-all")
+    assert changed.code == 0 and "keeps its mode" in changed.err and "--now" in changed.err
+    assert (await client.get(f"/api/tasks/{task}"))["permissionMode"] == "ask"
+    applied = await cli("session", "set", session["id"], "--now")
+    assert applied.code == 0 and "mode allow-all" in applied.out
+    assert (await client.wait_task(task))["permissionMode"] == "allow-all"
+    idle = await cli("session", "set", session["id"], "--mode", "plan", "--now")
+    assert idle.code == 0 and idle.err == "" and "mode plan" in idle.out

@@ -38,6 +38,27 @@ async def test_no_session_raises_its_own_mode(place: ToolServer) -> None:
     assert (await place.get(agent.id))["permissionMode"] == "plan"
 
 
+async def test_an_agent_cannot_undo_a_lowered_mode(place: ToolServer) -> None:
+    """P2, 5e: A turn keeps its higher mode after a person lowered the session's, but it cannot hand it on."""
+    agent = await place.root("bypassPermissions")
+    await place.client.call("PATCH", f"/api/sessions/{agent.id}", json={"permissionMode": "default"})
+    for tool, arguments in (
+        ("agor_sessions_update", {"sessionId": agent.id}),
+        ("agor_sessions_spawn", {"prompt": "hello"}),
+    ):
+        mode = "bypassPermissions"
+        approval = await place.asked_every_time(agent, tool, permissionMode=mode, **arguments)
+        assert "grants more than default" in approval["reason"]
+
+
+async def test_a_raised_mode_is_not_handed_on_in_the_same_turn(place: ToolServer) -> None:
+    """P2, 5e: A child that inherits a mode which its creator's turn does not have yet needs a person."""
+    agent = await place.root("default")
+    await place.client.call("PATCH", f"/api/sessions/{agent.id}", json={"permissionMode": "bypassPermissions"})
+    approval = await place.asked_every_time(agent, "agor_sessions_spawn", prompt="hello")
+    assert "grants more than default" in approval["reason"]
+
+
 async def test_no_child_has_more_rights_than_its_creator(place: ToolServer) -> None:
     """5e: A child or a fork that is to have more rights than its creator needs a person; one with fewer does not."""
     await place.rule("allow", "bough/*")

@@ -14,6 +14,7 @@ MODES = ("default", "plan", "yolo")
 how, heard = sys.argv[1], Path(sys.argv[2])
 mode = "default"
 prompt: Any = None
+working = False
 
 
 def note(text: str) -> None:
@@ -43,7 +44,7 @@ for message in messages():
             time.sleep(0.01)
     if method == "session/new":
         say(id=message["id"], result=opened())
-    elif method == "session/set_mode" and how == "stubborn":
+    elif method == "session/set_mode" and (how == "stubborn" or working):
         say(id=message["id"], error={"code": -32603, "message": "not during a turn"})
     elif method == "session/set_mode":
         be_in("yolo" if how == "liar" else message["params"]["modeId"])
@@ -51,6 +52,10 @@ for message in messages():
     elif method == "session/prompt" and how == "stubborn":
         note("prompted")
         be_in("yolo")
+    elif method == "session/prompt" and how == "fixed" and mode != "plan":
+        # It works until it is ended, and takes no other mode meanwhile.
+        note(f"prompted in {mode}")
+        working = True
     else:
         if method == "session/prompt":
             note(f"prompted in {mode}")

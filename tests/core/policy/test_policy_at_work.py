@@ -241,11 +241,22 @@ async def test_only_a_person_lets_an_agent_leave_plan(tmp_path: Path) -> None:
                 assert refused["error"]["code"] == "never_always"
             await wanter.client.post(path, {"decision": decision})
             assert (await wanter.get())["permissionMode"] == mode
-            await wanter.client.wait_task(task)
+            assert (await wanter.client.wait_task(task))["permissionMode"] == mode
         assert answers(wanter.received) == ["no", "yes"]
         # From now on what would be denied in plan is asked.
         await wanter.wants(wanter.edit("a"))
         assert (await wanter.client.approval(wanter.session))["status"] == "pending"
+
+
+async def test_leaving_plan_keeps_a_mode_that_was_chosen_since(tmp_path: Path) -> None:
+    """P2: An agent that may leave plan works in the mode that asks; the session keeps the mode of its next prompt."""
+    async with wanting(tmp_path, "plan") as wanter:
+        task = await wanter.wants(LEAVE)
+        approval = await wanter.client.approval(wanter.session)
+        await wanter.patch(permissionMode="acceptEdits")
+        await wanter.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+        assert (await wanter.client.wait_task(task))["permissionMode"] == "default"
+        assert (await wanter.get())["permissionMode"] == "acceptEdits"
 
 
 async def test_the_scope_of_always(tmp_path: Path) -> None:

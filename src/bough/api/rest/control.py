@@ -1,4 +1,5 @@
-"""Routes that control sessions, alone or with everything below them: stop, resume, complete, archive, mark as read."""
+"""Routes that control sessions, alone or with everything below them: stop, resume, complete, archive, mark as read,
+apply a mode at once."""
 
 from __future__ import annotations
 
@@ -129,12 +130,24 @@ async def see_session(
     return await services.sessions.see(with_key(caller, data.idempotency_key if data else None), session_id)
 
 
+@post(
+    "/sessions/{session_id:str}/mode/apply",
+    status_code=200,
+    responses=errors(403, 404, 409, 413),
+    summary="Apply the session's mode to the running turn",
+)
+async def apply_mode(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[OptionalKey | None] = None
+) -> Session:
+    return await services.modes.apply(with_key(caller, data.idempotency_key if data else None), session_id)
+
+
 def _values(session: Session) -> tuple[Any, ...]:
     return msgspec.structs.astuple(session)
 
 
 router = Router(
     "/api",
-    route_handlers=[stop_session, resume_session, complete_session, archive_session, see_session],
+    route_handlers=[stop_session, resume_session, complete_session, archive_session, see_session, apply_mode],
     tags=["sessions"],
 )

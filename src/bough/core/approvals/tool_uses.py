@@ -17,6 +17,7 @@ from bough.core.approvals.base import (
 from bough.core.approvals.options import once, options_of, why_not_once
 from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
+from bough.core.policy.turn_mode import turn_mode
 from bough.core.state import tool_call
 from bough.core.store import records
 from bough.core.store.records import Decided
@@ -118,11 +119,14 @@ class ModeSwitchKind(ToolUseKind):
         super().check(approval, decision, arguments)
 
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
-        """Moves an agent that may leave plan mode to its mode that asks, and the session's mode with it."""
+        """Moves an agent that may leave plan mode to its mode that asks, and with it the modes of turn and session,
+        unless a person has changed the session's since."""
         if approval.decision != "deny":
             session = await records.session(change.tx, approval.session_id)
-            if session.permission_mode == "plan":
-                await records.update_session(change, session.id, permission_mode="default")
+            if await turn_mode(change.tx, session) == "plan":
+                await records.update_task(change, approval.task_id, permission_mode="default")
+                if session.permission_mode == "plan":
+                    await records.update_session(change, session.id, permission_mode="default")
         await super().decide(change, approval, by, arguments)
 
     async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:

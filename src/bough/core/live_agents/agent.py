@@ -38,6 +38,8 @@ log = structlog.get_logger("bough.agents")
 
 # Seconds for an idle agent to take a message that it need not answer.
 FAREWELL_WITHIN = 5.0
+# Seconds for an agent to change its mode in the middle of a turn. Some answer nothing else while they work.
+APPLY_WITHIN = 10.0
 # Prefixes of the keys of lines that belong to no particular task.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
 
@@ -192,6 +194,17 @@ class Agent:
     def want(self, mode: ModeSettings) -> None:
         """Sets the mode settings that the agent must have from the next prompt on."""
         self._wanted = mode
+
+    async def apply_mode(self, mode: ModeSettings) -> None:
+        """Sets another mode in the middle of a turn. Raises `AgentFailed` or `TimeoutError` if the agent does not take
+        it; what it must have is then unchanged."""
+        before, self._wanted = self._wanted, mode
+        try:
+            async with asyncio.timeout(APPLY_WITHIN):
+                await self._agent_settings.set_mode(self._client, self._agent_session_id, mode.mode)
+        except BaseException:
+            self._wanted = before
+            raise
 
     async def configure(self, session: Session) -> list[str]:
         """Sets mode, model and effort as the session says, as far as they differ (P2). Returns notices about what could

@@ -23,17 +23,19 @@ from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
 from bough.core.live_agents import agent_tokens, repository_trust
 from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
-from bough.core.live_agents.agent_settings import KnownSettings, Value, wanted_mode, with_offered
+from bough.core.live_agents.agent_settings import KnownSettings, Value, is_strict, wanted_mode, with_offered
 from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
+from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
+from bough.errors import AgentFailed
 from bough.model.ids import new_id
 from bough.model.message import raw
-from bough.model.session import Session
+from bough.model.session import PermissionMode, Session
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -122,6 +124,25 @@ class AgentPool:
         agent.want(mode)
         return session
 
+    async def apply_mode(self, session: Session, before: PermissionMode) -> bool:
+        """Sets a working agent to its session's mode in the middle of a turn. Returns False if it does not take it: it
+        refuses, does not answer, or has to be started for that mode."""
+        entry = self.catalog.get(session.agent)
+        strict = await self._store.read(lambda tx: is_strict(tx, entry.name))
+        mode = entry.mode(session.permission_mode, strict)
+        agent = self._agents.get(session.id)
+        if agent is None or agent.down or agent.ending:
+            # Whatever continues the turn reads its mode first.
+            return True
+        if mode.start != entry.mode(before, strict).start:
+            return False
+        try:
+            await agent.apply_mode(mode)
+        except (AgentFailed, TimeoutError) as error:
+            log.warning("mode_not_applied", session=session.id, agent=entry.name, mode=mode.mode, error=str(error))
+            return False
+        return True
+
     async def _start(
         self,
         session: Session,
@@ -192,9 +213,13 @@ class AgentPool:
         entry = self.catalog.get(session.agent)
         link = await self._launcher.attach(keeper.id, keeper.stored)
         read = self._store.read
-        private, mode, _ = await patiently(
-            lambda: read(lambda tx: _start_settings(tx, entry, session, self.address)), "an agent that is found again"
-        )
+
+        async def settings(tx: Tx) -> tuple[PrivateColumns, ModeSettings, str]:
+            # A turn that continues keeps the mode that it was sent with.
+            as_sent = msgspec.structs.replace(session, permission_mode=await turn_mode(tx, session))
+            return await _start_settings(tx, entry, as_sent, self.address)
+
+        private, mode, _ = await patiently(lambda: read(settings), "an agent that is found again")
         recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools)
         recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)

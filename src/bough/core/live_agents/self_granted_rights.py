@@ -10,6 +10,7 @@ import structlog
 from bough.agents.catalog import CatalogEntry
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_settings import SettingChange, is_strict
+from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.transactions import Change, Store
@@ -29,7 +30,7 @@ class SelfGrantedRights:
         self._ends: set[asyncio.Task[None]] = set()
 
     async def revert(self, agent: Agent, move: SettingChange) -> None:
-        """Reverts a mode or option that an agent changed by itself, unless the session allows it."""
+        """Reverts a mode or option that an agent changed by itself, unless the turn's mode allows it."""
 
         async def work(tx: Tx) -> bool:
             session = await records.session(tx, agent.session_id)
@@ -67,7 +68,7 @@ class SelfGrantedRights:
 
 async def _may_move(tx: Tx, entry: CatalogEntry, session: Session, move: SettingChange) -> bool:
     """Tells whether an agent may keep a setting that it changed by itself: a mode that grants no more than the
-    session's, but never a pinned option."""
+    turn's, but never a pinned option."""
     if move.option is not None:
         return False
-    return entry.may_be_in(str(move.value), session.permission_mode, await is_strict(tx, entry.name))
+    return entry.may_be_in(str(move.value), await turn_mode(tx, session), await is_strict(tx, entry.name))

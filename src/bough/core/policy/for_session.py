@@ -9,6 +9,7 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.policy import decide, tool_use
 from bough.core.policy.decide import Verdict
+from bough.core.policy.turn_mode import turn_mode
 from bough.core.store.sql import CHOICES, MCP, RULES
 from bough.core.transcripts.fold import Fold
 from bough.model.approval import Approval
@@ -38,14 +39,14 @@ async def read_again(tx: Tx, catalog: Catalog, session: Session, approval: Appro
 
 
 async def judge(tx: Tx, session: Session, use: ToolUse) -> Verdict:
-    """Decides about a tool use in a session, by what applies now."""
+    """Decides about a tool use in a session, by the rules and choices that apply now and the mode of its turn."""
     if (verdict := side_question(session, use)) is not None:
         return verdict
     rules = await tx.all(RULES.all, Rule)
     choices = await tx.all(
         CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd
     )
-    return decide.decide(session.permission_mode, use, rules, choices)
+    return decide.decide(await turn_mode(tx, session), use, rules, choices)
 
 
 def side_question(session: Session, use: ToolUse) -> Verdict | None:

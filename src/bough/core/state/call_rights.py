@@ -8,6 +8,7 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.policy import decide
 from bough.core.policy.decide import OWN_SERVER, Verdict
+from bough.core.policy.turn_mode import lowest_mode, turn_mode
 from bough.core.store import records
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import CALLS, CHOICES, MCP, REPOS, RULES, SESSIONS
@@ -83,8 +84,9 @@ async def check_claim(tx: Tx, catalog: Catalog, session: Session, claim: Claim) 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
     """Returns why a claim exceeds the rights of its caller; None if it does not."""
-    own = _rank(catalog, session.agent, session.permission_mode)
-    who = f"{session.permission_mode}, the mode of the session that wants this"
+    mode = await lowest_mode(tx, session)
+    own = _rank(catalog, session.agent, mode)
+    who = f"{mode}, the mode of the session that wants this"
     if claim.mode is not None:
         agent = claim.agent or (target.agent if target else session.agent)
         if _rank(catalog, agent, claim.mode) > own:
@@ -140,7 +142,7 @@ async def judge(tx: Tx, session: Session, tool: str, claim: Claim, rights: Right
     )
     if session.kind == "btw":
         return Verdict("deny", "mode", None, "A side question changes nothing; it can only read.")
-    return _decide(session.permission_mode, use, rules, choices, rights)
+    return _decide(await turn_mode(tx, session), use, rules, choices, rights)
 
 
 def _decide(

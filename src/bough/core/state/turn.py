@@ -22,7 +22,7 @@ from bough.errors import BoughError
 from bough.model import message
 from bough.model.approval import CALL_KIND
 from bough.model.message import raw
-from bough.model.session import Session
+from bough.model.session import PermissionMode, Session
 from bough.model.task import EARLY_ENDS, Task, TaskStatus
 from bough.storage.backend import Tx
 
@@ -75,8 +75,9 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
     return await store.write(work)
 
 
-async def sent(store: Store, task: Task, taken: FolderState, notices: list[str]) -> Task | None:
-    """Records that this attempt is about to be sent, and what is left out. Returns None if the turn was stopped
+async def sent(store: Store, task: Task, mode: PermissionMode, taken: FolderState, notices: list[str]) -> Task | None:
+    """Records that this attempt is about to be sent, the mode that its agent was set to, and what is left out. The turn
+    keeps that mode, whatever becomes of the session's (P2). Returns None if the turn was stopped
     meanwhile."""
 
     async def work(change: Change) -> Task | None:
@@ -85,7 +86,11 @@ async def sent(store: Store, task: Task, taken: FolderState, notices: list[str])
             # Stored before, though the reply was lost: nothing has left yet.
             return known if known.status == "running" and known.sent_attempt == task.attempt else None
         session = await records.session(change.tx, task.session_id)
-        columns: dict[str, Any] = {"sent_attempt": task.attempt, "sent_before": task.sent_attempt}
+        columns: dict[str, Any] = {
+            "sent_attempt": task.attempt,
+            "sent_before": task.sent_attempt,
+            "permission_mode": mode,
+        }
         if task.sent_attempt == 0:
             columns["cost_before"] = session.cost
             columns["git_before"] = raw(taken.git) if taken.git is not None else None

@@ -146,7 +146,7 @@ class Runner:
             agent.recorder.begin(task.id)
             await turns.add_notices(self._store, task, await agent.configure(session))
             attached = await self._prompt_files(agent, task)
-            sent_task = await turns.sent(self._store, task, taken, attached.notices)
+            sent_task = await turns.sent(self._store, task, session.permission_mode, taken, attached.notices)
             if sent_task is None:
                 await self.checkpoints.discard(taken)
                 await self._end(claimed, Outcome("cancelled"))

@@ -29,6 +29,11 @@ SELECT count(*) FROM tasks WHERE session_id = :session_id AND ended_at IS NULL A
 -- Lists a session's tasks that have not ended, in queue order.
 SELECT * FROM tasks WHERE session_id = :session_id AND ended_at IS NULL ORDER BY position
 
+-- name: running_mode
+-- Returns the mode that a session's running turn was sent with; NULL if none is running, or if an older version sent it.
+SELECT permission_mode FROM tasks WHERE session_id = :session_id AND ended_at IS NULL
+  AND status IN ('running', 'waiting_permission', 'stopping')
+
 -- name: claim
 -- Claims the head of a session's queue if no turn of that session is running (Q1).
 UPDATE tasks SET status = 'dispatching', attempt = attempt + 1, updated_at = :now,

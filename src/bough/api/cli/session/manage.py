@@ -287,6 +287,7 @@ def change(
         str | None, typer.Option("--instructions", help="Text for the parent with each report; '' removes it.")
     ] = None,
     pause: Annotated[bool | None, typer.Option("--pause/--no-pause", help="Pause or resume the queue.")] = None,
+    now: Annotated[bool, typer.Option("--now", help="Apply the mode to the running turn too.")] = False,
 ) -> None:
     """Change a session. Settings apply from the next prompt on. Environment variables, MCP servers and context files
     replace all earlier ones."""
@@ -301,6 +302,13 @@ def change(
     if (report, last, with_prompt, instructions) != (None, None, None, None):
         callback = ctx.client.get(path("sessions", session)).value["callback"]
         body["callback"] = merge_callback(callback, report, last, with_prompt, instructions)
-    if not body:
+    if not body and not now:
         raise typer.BadParameter("Nothing to change; see: bough session set --help")
-    ctx.show(ctx.client.patch(path("sessions", session), body), print_state)
+    answer = ctx.client.patch(path("sessions", session), body) if body else None
+    if now or answer is None:
+        answer = ctx.client.post(path("sessions", session, "mode", "apply"), {})
+    ctx.show(answer, print_state)
+    if mode is not None and not now and answer.value["activity"] in ("running", "waiting_permission") and not ctx.json:
+        output.note(
+            f"The running turn keeps its mode. Apply the new one at once: bough session set {short(answer.value['id'])} --now"
+        )

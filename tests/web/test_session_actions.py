@@ -286,3 +286,19 @@ async def test_deleting_lists_the_work_that_would_be_lost(site: Site, page: Page
     await expect(page).to_have_url(f"{site.url}/")
     assert not await asyncio.to_thread(folder.exists)
     await site.client.get(f"/api/sessions/{session['id']}", expect=404)
+
+
+async def test_a_changed_mode_is_applied_at_once(site: Site, page: Page) -> None:
+    """P2: the page says that a mode counts from the next prompt, and applies it to the running turn on request."""
+    session_id = await open_session(site, page, mode="ask")
+    task = await site.client.prompt(session_id, "[[run true]]")
+    await site.client.approval(session_id)
+    notice = page.get_by_role("status").filter(has_text="counts from the next prompt")
+    await expect(notice).to_have_count(0)
+    await site.client.call("PATCH", f"/api/sessions/{session_id}", json={"permissionMode": "bypassPermissions"})
+    await expect(notice).to_be_visible()
+    assert await axe(page) == []
+    await notice.get_by_role("button", name="Apply now").click()
+    assert (await site.client.wait_task(task))["permissionMode"] == "bypassPermissions"
+    await expect(notice).to_have_count(0)
+    await expect(transcript(page).get_by_text("A person applied mode bypassPermissions")).to_be_visible()

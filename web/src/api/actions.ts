@@ -24,6 +24,9 @@ export const stopSession = (sessionId: string, body: Schemas["Stop"] = {}) =>
   dataOf(api.POST("/api/sessions/{sessionId}/stop", { ...of(sessionId), body }));
 export const resumeSession = (sessionId: string) =>
   dataOf(api.POST("/api/sessions/{sessionId}/resume", { ...of(sessionId), body: {} }));
+/** Gives the running turn the session's mode, which otherwise counts from the next prompt (P2). */
+export const applyMode = (sessionId: string) =>
+  dataOf(api.POST("/api/sessions/{sessionId}/mode/apply", { ...of(sessionId), body: {} }));
 export const completeSession = (sessionId: string, body: Schemas["Complete"] = {}) =>
   dataOf(api.POST("/api/sessions/{sessionId}/complete", { ...of(sessionId), body }));
 export const archiveSession = (sessionId: string, body: Schemas["Archive"] = {}) =>

@@ -15,6 +15,7 @@ import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import { Composer, type ComposerHandle } from "./composer/Composer";
 import { Header } from "./header/Header";
 import { sessionActions } from "./header/sessionActions";
+import { ModeNotice } from "./ModeNotice";
 import { PendingApprovals } from "./PendingApprovals";
 import { QueueStrip } from "./queue/QueueStrip";
 import css from "./Session.module.css";
@@ -160,6 +161,7 @@ function LoadedSession({
           </div>
           <div className={css.below}>
             <SessionBanner session={session} state={state} onFork={() => setOpenDialog({ dialog: "fork" })} />
+            <ModeNotice session={session} task={state.currentTask} />
             {!(isWide && isDocked && tab === "queue") && (
               <QueueStrip state={state} onOpen={() => showTab("queue")} />
             )}

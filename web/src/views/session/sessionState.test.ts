@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Approval, Session, Task } from "@/api/types";
 import { bannerOf } from "./SessionBanner";
-import { ordinal, sendButton, sessionState } from "./sessionState";
+import { ordinal, sendButton, sessionState, turnMode } from "./sessionState";
 
 const session = (change: Partial<Session> = {}): Session =>
   ({
@@ -28,6 +28,18 @@ describe("a session's state", () => {
     expect(label(session({ queuePaused: true }), task("t2"))).toBe("Resume and send");
     expect(label(session({ status: "completed" }))).toBe("Resume and send");
     expect(label(session(), task("t1", { status: "interrupted", held: true }))).toBe("Resume and send");
+  });
+
+  it("knows when a changed mode does not count yet", () => {
+    const changed = session({ permissionMode: "plan" });
+    const running = task("t1", { status: "running", permissionMode: "acceptEdits" });
+    expect(turnMode(changed, running)).toBe("acceptEdits");
+    expect(turnMode(changed, { ...running, status: "waiting_permission" })).toBe("acceptEdits");
+    expect(turnMode(changed, { ...running, permissionMode: "plan" })).toBeNull();
+    expect(turnMode(changed, { ...running, permissionMode: null })).toBeNull();
+    expect(turnMode(changed, { ...running, status: "interrupted" })).toBeNull();
+    expect(turnMode(changed, null)).toBeNull();
+    expect(turnMode(session({ permissionMode: "ask" }), { ...running, permissionMode: "default" })).toBeNull();
   });
 
   it("is held only if no approval asks about the interrupted turn", () => {

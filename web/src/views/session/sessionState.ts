@@ -1,7 +1,7 @@
 /** Derives a session's state for the page from its record, tasks and approvals: what runs, what is queued, and what sending
  * a prompt would do now. */
-import type { Approval, Session, Task } from "@/api/types";
-import { hasEnded } from "@/lib/words";
+import type { Approval, Mode, Session, Task } from "@/api/types";
+import { hasEnded, modeName } from "@/lib/words";
 
 export interface SessionState {
   /** The task whose turn is under way or held. */
@@ -40,6 +40,14 @@ export function sessionState(
 }
 
 const isHeldTask = (task: Task | null): boolean => task?.status === "interrupted" && task.held;
+
+/** Returns the mode of the running turn if it differs from the mode that the next prompt will have, otherwise null. */
+export function turnMode(session: Pick<Session, "permissionMode">, task: Task | null): Mode | null {
+  if (task?.status !== "running" && task?.status !== "waiting_permission") return null;
+  const mode = task.permissionMode ?? session.permissionMode;
+  // Some modes are two words for the same rights.
+  return modeName(mode) === modeName(session.permissionMode) ? null : mode;
+}
 
 export function ordinal(count: number): string {
   const tens = count % 100;

@@ -309,6 +309,5 @@ def change(
         answer = ctx.client.post(path("sessions", session, "mode", "apply"), {})
     ctx.show(answer, print_state)
     if mode is not None and not now and answer.value["activity"] in ("running", "waiting_permission") and not ctx.json:
-        output.note(
-            f"The running turn keeps its mode. Apply the new one at once: bough session set {short(answer.value['id'])} --now"
-        )
+        short_id = short(answer.value["id"])
+        output.note(f"The running turn keeps its mode. To apply the new one now: bough session set {short_id} --now")

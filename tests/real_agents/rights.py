@@ -15,6 +15,7 @@ RUNS, ASKS, REFUSED = "runs", "asks", "refused"
 DEEDS = ("edit", "edit outside", "echo", "command", "command outside", "MCP tool")
 """The actions to try. Codex has one more: a command that asks to leave the sandbox. With FULL, the web is tried too."""
 ESCALATED, FETCH = "command, escalated", "web fetch"
+COMMIT, REMOVE = "commit", "rm -rf in the folder"
 
 # The rule: what a mode grants runs, everything else is asked about, and in `plan` nothing happens at all.
 GRANTED: dict[str, tuple[str, ...]] = {
@@ -41,10 +42,10 @@ COARSER: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
         # Commands run in a read-only sandbox: those that change nothing work, the others fail without asking.
         "echo": (("plan", *CAREFUL), RUNS),
         "command": (CAREFUL, REFUSED),
-        # The sandbox stays in every mode, even when nobody is asked; only a request to leave it is asked about.
+        # The sandbox stays in every mode: what it refuses fails, and only a request to leave it is asked about.
         "command outside": (ALL, REFUSED),
-        ESCALATED: (FREE, REFUSED),
-        "edit outside": (FREE, REFUSED),
+        ESCALATED: (FREE, ASKS),
+        "edit outside": (FREE, ASKS),
     },
     "gemini": {
         # Its list of harmless commands overrides the setting to ask.
@@ -105,6 +106,13 @@ class Trials:
             return Trial(actions.shell_outside(outside), lambda _: outside.exists())
         if action == ESCALATED:
             return Trial(actions.shell_outside(outside, escalate=True), lambda _: outside.exists())
+        if action == COMMIT:
+            log = self._real.repo / ".git" / "logs" / "HEAD"
+            command = f"git -c user.name=A -c user.email=a@b.c commit --allow-empty -m {mark}"
+            return Trial(actions.shell(command, escalate=True), lambda _: log.exists() and mark in log.read_text())
+        if action == REMOVE:
+            inside.mkdir()
+            return Trial(actions.shell(f"rm -rf {mark}"), lambda _: not inside.exists())
         if action == "MCP tool":
             return Trial(actions.mcp("far", text=mark), lambda seen: f"SHOUTED[http]: {mark.upper()}" in seen.said)
         assert self._web is not None

@@ -12,7 +12,21 @@ import msgspec
 import pytest
 
 from .real import Real
-from .rights import COARSER, GRANTED, MODES, RUNS, Trials, Web, expected, outcome, tried
+from .rights import (
+    ASKS,
+    COARSER,
+    COMMIT,
+    GRANTED,
+    MODES,
+    REFUSED,
+    REMOVE,
+    RUNS,
+    Trials,
+    Web,
+    expected,
+    outcome,
+    tried,
+)
 from .table import Record
 from .watching import pending, watch
 
@@ -58,6 +72,24 @@ async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Pa
     assert found == {action: expected(real.agent, mode, action) for action in found}
     assert await pending(real) == []
     assert (await real.client.get(f"/api/sessions/{session}"))["permissionMode"] == mode
+
+
+async def test_bypassing_grants_no_less_than_auto(real: Real, place: Path, record: Record) -> None:
+    """P1: What runs or is asked about in `auto` is not refused in `bypassPermissions`: a commit, and the deletion of a
+    folder inside the session's."""
+    order = (REFUSED, ASKS, RUNS)
+    session = await real.session(permissionMode="auto")
+    trials = Trials(real, place)
+    found: dict[str, list[str]] = {COMMIT: [], REMOVE: []}
+    for mode in ("auto", "bypassPermissions"):
+        await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": mode})
+        for action, outcomes in found.items():
+            outcomes.append(await outcome(real, session, trials, action))
+            record(f"mode {mode}: {action}", outcomes[-1])
+    for action, (lower, higher) in found.items():
+        assert order.index(lower) <= order.index(higher), (action, lower, higher)
+        assert higher != REFUSED, action
+    assert await pending(real) == []
 
 
 async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:

@@ -111,6 +111,16 @@ def test_opencode_allows_more_in_higher_modes(tmp_path: Path) -> None:
     assert start.env["OPENCODE_DISABLE_PROJECT_CONFIG"] == "1"
 
 
+def test_codex_can_ask_in_every_mode_above_plan(tmp_path: Path) -> None:
+    """P1: Codex refuses in its profiles what it cannot ask for, so that only `plan` has one. The highest modes have the
+    sandbox of `auto`, and grant no less."""
+    entry = described(tmp_path, "codex")
+    profiles = {mode for mode in MODES if entry.mode(mode).mode.startswith("permission-profile:")}
+    assert profiles == {"plan"}
+    assert entry.mode("bypassPermissions").mode == entry.mode("auto").mode == "workspace-write"
+    assert "agent-full-access" not in {entry.mode(mode).mode for mode in MODES}
+
+
 def _settings(mode: ModeSettings) -> tuple[str, str]:
     return mode.mode, mode.start
 

@@ -69,7 +69,7 @@ def test_the_users_settings_are_kept(tmp_path: Path, user: Path, home: SettingsF
     assert config["model_providers"]["mine"]["base_url"] == "http://127.0.0.1:1/v1"
     assert config["mcp_servers"] == {"theirs": {"command": "theirs"}}
     assert config.keys().isdisjoint({"projects", "hooks", "profile", "sandbox_mode"})
-    assert set(config["permissions"]) == {"boughro", "boughws"}
+    assert set(config["permissions"]) == {"boughro"}
     assert config["default_permissions"] == "boughro"
     assert config["approval_policy"]["granular"]["sandbox_approval"] is False
     assert (made / "config.toml").stat().st_mode & 0o777 == 0o600

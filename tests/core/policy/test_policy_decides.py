@@ -102,6 +102,24 @@ def test_leaving_a_sandbox_needs_approval(mode: PermissionMode) -> None:
     assert decide(mode, use("execute", sandboxed=True, command="ls"), [allowed], []).effect == "allow"
 
 
+@pytest.mark.parametrize("mode", ALLOWING)
+@pytest.mark.parametrize("sandboxed", [True, False])
+def test_the_highest_modes_allow_no_less_than_auto(mode: PermissionMode, sandboxed: bool) -> None:
+    """P1: Whatever `auto` allows, they allow too, also for an agent that stays in its sandbox."""
+    for tool_use in (
+        use("edit", INSIDE),
+        use("edit", INSIDE, f"{CWD}/other"),
+        use("edit", f"{CWD}/.git/config"),
+        use("edit", "/etc/passwd"),
+        use("edit"),
+        use("execute", command="git commit -m x"),
+        use("mcp", server="far", name="shout"),
+    ):
+        same = msgspec.structs.replace(tool_use, sandboxed=sandboxed)
+        if decide("auto", same, [], []).effect == "allow":
+            assert decide(mode, same, [], []).effect == "allow"
+
+
 @pytest.mark.parametrize(
     "path", ["a", ".github/workflows/x.yml", ".gitignore", "src/git/x", "claude/x", "a copilot", "x.mcp.json"]
 )

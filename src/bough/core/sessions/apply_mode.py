@@ -50,37 +50,41 @@ class Modes:
         turn = await self._store.read(lambda tx: _running(tx, session_id))
         session, before = turn.session, turn.task.permission_mode if turn.task else None
         lowers = before is not None and RANK[session.permission_mode] < RANK[before]
-        taken = True
+        taken, stored = True, False
         if before is not None and lowers:
             taken = await self._agents.apply_mode(session, before)
 
         async def work(change: Change) -> Session:
-            if turn.task is None or before is None:
-                return session
-            return await self._store_mode(change, session, turn.task, before, restarts=not taken)
+            nonlocal stored
+            stored = False
+            if turn.task is None or before is None or not await _still_applies(change.tx, turn):
+                return await records.session(change.tx, session.id)
+            await self._store_mode(change, session, turn.task, before, restarts=not taken)
+            stored = True
+            return await records.session(change.tx, session.id)
 
         scope = RecordScope("sessions.mode.apply", "sessions", session.id)
-        applied = await self._store.write_once(caller, scope, None, Session, work)
-        if before is not None and not lowers:
-            taken = await self._agents.apply_mode(session, before)
-            if not taken:
-                await self._store.write(lambda change: self._note_delay(change, turn))
-        if not taken and lowers and (agent := self._agents.get(session.id)) is not None:
-            # It has more rights than the turn may have; its next attempt starts in the new mode.
+        try:
+            answer = await self._store.write_once(caller, scope, None, Session, work)
+        finally:
+            if not taken and turn.task is not None:
+                await self._end_agent(turn.task)
+        # Not for a repeated key, nor if the turn has ended meanwhile: then the agent must not have more rights.
+        if before is not None and stored and not lowers and not await self._agents.apply_mode(session, before):
+            await self._store.write(lambda change: self._note_delay(change, turn))
+        return answer
+
+    async def _end_agent(self, task: Task) -> None:
+        """Ends an agent that keeps more rights than its turn may have; the next attempt starts in the session's mode."""
+        agent = self._agents.get(task.session_id)
+        if agent is not None and agent.task_id == task.id:
             await agent.end()
-        return applied
 
     async def _store_mode(
         self, change: Change, session: Session, task: Task, before: PermissionMode, *, restarts: bool
-    ) -> Session:
-        """Stores the turn's new mode with a notice, and answers the open questions that it decides. Does nothing if the
-        turn has ended or the session's mode has changed meanwhile."""
-        current = await _running(change.tx, session.id)
+    ) -> None:
+        """Stores the turn's new mode with a notice, and answers the open questions that it decides."""
         mode = session.permission_mode
-        if current.task is None or (current.task.id, current.task.attempt) != (task.id, task.attempt):
-            return current.session
-        if current.session.permission_mode != mode:
-            return current.session
         await records.update_task(change, task.id, permission_mode=mode)
         text = f"A person applied mode {mode} to this turn, which was working in mode {before}."
         if restarts:
@@ -90,8 +94,7 @@ class Modes:
         for approval in await ask.of_attempt(change.tx, task.id, task.attempt):
             # Whether the agent may change its own mode remains a person's decision.
             if approval.status == "pending" and approval.tool_kind != "switch_mode":
-                await self._judge_again(change, current.session, approval)
-        return await records.session(change.tx, session.id)
+                await self._judge_again(change, session, approval)
 
     async def _judge_again(self, change: Change, session: Session, approval: Approval) -> None:
         """Answers an open question if the turn's new mode decides it."""
@@ -124,3 +127,12 @@ async def _running(tx: Tx, session_id: str) -> RunningTurn:
         if working and task.permission_mode not in (None, session.permission_mode):
             return RunningTurn(session, task)
     return RunningTurn(session, None)
+
+
+async def _still_applies(tx: Tx, turn: RunningTurn) -> bool:
+    """Tells whether the same attempt still runs in its old mode, and the session has the same mode."""
+    current = await _running(tx, turn.session.id)
+    if current.task is None or turn.task is None:
+        return False
+    same_attempt = (current.task.id, current.task.attempt) == (turn.task.id, turn.task.attempt)
+    return same_attempt and current.session.permission_mode == turn.session.permission_mode

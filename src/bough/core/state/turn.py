@@ -18,7 +18,7 @@ from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
-from bough.errors import BoughError
+from bough.errors import BoughError, Busy
 from bough.model import message
 from bough.model.approval import CALL_KIND
 from bough.model.message import raw
@@ -77,8 +77,10 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
 
 async def sent(store: Store, task: Task, mode: PermissionMode, taken: FolderState, notices: list[str]) -> Task | None:
     """Records that this attempt is about to be sent, the mode that its agent was set to, and what is left out. The turn
-    keeps that mode, whatever becomes of the session's (P2). Returns None if the turn was stopped
-    meanwhile."""
+    keeps that mode, whatever becomes of the session's (P2).
+
+    Returns None if the turn was stopped meanwhile. Raises `Busy` if the session's mode was changed meanwhile.
+    """
 
     async def work(change: Change) -> Task | None:
         if await records.move_task(change, task.id, "running") is None:
@@ -86,6 +88,9 @@ async def sent(store: Store, task: Task, mode: PermissionMode, taken: FolderStat
             # Stored before, though the reply was lost: nothing has left yet.
             return known if known.status == "running" and known.sent_attempt == task.attempt else None
         session = await records.session(change.tx, task.session_id)
+        if session.permission_mode != mode:
+            # People may have lowered its rights. The agent has the old ones, so the next attempt sets it anew.
+            raise Busy("settings_changing", "The session's mode changed just before the prompt was sent.")
         columns: dict[str, Any] = {
             "sent_attempt": task.attempt,
             "sent_before": task.sent_attempt,

@@ -50,7 +50,8 @@ class Modes:
         turn = await self._store.read(lambda tx: _running(tx, session_id))
         session, before = turn.session, turn.task.permission_mode if turn.task else None
         lowers = before is not None and RANK[session.permission_mode] < RANK[before]
-        taken, stored = True, False
+        taken: bool = True
+        stored: bool = False
         if before is not None and lowers:
             taken = await self._agents.apply_mode(session, before)
 
@@ -75,7 +76,7 @@ class Modes:
         return answer
 
     async def _end_agent(self, task: Task) -> None:
-        """Ends an agent that keeps more rights than its turn may have; the next attempt starts in the session's mode."""
+        """Ends an agent that keeps more rights than its turn may have; the next attempt has the session's mode."""
         agent = self._agents.get(task.session_id)
         if agent is not None and agent.task_id == task.id:
             await agent.end()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.eventually import eventually
+
 from .agent_processes import agent_tree, kill
 from .real import Real
 from .rights import Trials, expected, outcome
@@ -35,6 +37,50 @@ async def test_a_new_mode_holds_from_the_next_prompt_on(real: Real, place: Path,
             assert await outcome(real, session, trials, action) == expected(real.agent, mode, action), (mode, action)
     assert await pending(real) == []
     record("changed mode", "at the next prompt")
+
+
+async def test_a_turn_keeps_its_mode(real: Real, record: Record) -> None:
+    """P2: A mode that is raised in the middle of a turn does not count in it; a person can apply it at once."""
+    actions, client = real.actions, real.client
+    for applied in (False, True):
+        session = await real.session(permissionMode="default")
+        first, second = (real.repo / f"{name}.{applied}" for name in ("first", "second"))
+        task = await client.prompt(session, f"{actions.write(first.name)} {actions.write(second.name)}")
+        question = await client.approval(session)
+        await patch(real, session, "bypassPermissions")
+        if applied:
+            await client.post(f"/api/sessions/{session}/mode/apply")
+        else:
+            await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
+            another = await client.approval(session)
+            assert another["id"] != question["id"] and not second.exists()
+            await client.post(f"/api/approvals/{another['id']}", {"decision": "allow"})
+        ended = await client.wait_task(task)
+        assert (ended["status"], ended["attempt"]) == ("completed", 1)
+        assert first.exists() and second.exists()
+        notices = [item["content"]["text"] for item in await real.messages(session) if item["role"] == "system"]
+        assert any("A person applied mode" in text for text in notices) is applied
+        if applied:
+            delayed = any("until the next prompt" in text for text in notices)
+            record("more rights in the middle of a turn", "by Bough's answers" if delayed else "taken by the agent")
+    assert await pending(real) == []
+
+
+async def test_fewer_rights_are_applied_at_once(real: Real, record: Record) -> None:
+    """P2: While a command runs, a person applies mode plan: nothing that comes after it in the turn is done."""
+    actions, client = real.actions, real.client
+    session = await real.session(permissionMode="bypassPermissions")
+    begun, go, late = (real.repo / name for name in ("begun", "go", "late"))
+    waiting = actions.shell(f"touch {begun.name}; while [ ! -e {go.name} ]; do sleep 0.1; done")
+    task = await client.prompt(session, f"{waiting} {actions.write(late.name)}")
+    await eventually(begun.exists, "the command runs")
+    await patch(real, session, "plan")
+    await client.post(f"/api/sessions/{session}/mode/apply")
+    go.touch()
+    ended = await client.wait_task(task)
+    assert ended["permissionMode"] == "plan" and not late.exists()
+    assert await pending(real) == []
+    record("fewer rights in the middle of a turn", "taken" if ended["attempt"] == 1 else "by another attempt")
 
 
 async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record: Record) -> None:

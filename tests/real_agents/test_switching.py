@@ -58,7 +58,9 @@ async def test_a_turn_keeps_its_mode(real: Real, record: Record) -> None:
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 1)
         assert first.exists() and second.exists()
-        notices = [str(item["content"].get("text")) for item in await real.messages(session) if item["role"] == "system"]
+        notices = [
+            str(item["content"].get("text")) for item in await real.messages(session) if item["role"] == "system"
+        ]
         assert any("A person applied mode" in text for text in notices) is applied
         if applied:
             delayed = any("until the next prompt" in text for text in notices)

@@ -1,6 +1,7 @@
 """Policy: whether a tool use is allowed, denied or asked about.
 
 `tool_use` reads what an agent wants, by its vocabulary in the catalog. `decide` is the pure decision from mode, rules
-and choices, with `patterns` and `globs` for matching. `for_session` looks up what applies to a session; `live_agents`
-and `approvals` call it. `rules`, `choices` and `explain` are the services that the doors call.
+and choices, with `patterns` and `globs` for matching. `for_session` looks up what applies to a session, and
+`turn_mode` the mode that counts; `live_agents` and `approvals` call them. `rules`, `choices` and `explain` are the
+services that the doors call.
 """

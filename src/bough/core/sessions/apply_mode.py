@@ -9,12 +9,12 @@ from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
 from bough.core.approvals.options import once, options_of
 from bough.core.approvals.service import conclude
+from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.policy import for_session
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
 from bough.core.store.transactions import Change, Store
-from bough.core.turns.agent_pool import AgentPool
 from bough.errors import Denied
 from bough.model.approval import Approval
 from bough.model.message import notice

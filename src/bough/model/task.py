@@ -81,4 +81,4 @@ class Task(msgspec.Struct, rename="camel"):
     started_at: str | None
     ended_at: str | None
     sent_before: int
-    permission_mode: PermissionMode | None = None
+    permission_mode: PermissionMode | None

@@ -30,6 +30,10 @@ def be_in(new_mode: str) -> None:
     say(method="session/update", params={"sessionId": SESSION, "update": update})
 
 
+def is_in(name: str) -> bool:
+    return mode == name
+
+
 def opened() -> dict[str, Any]:
     available = [{"id": item, "name": item} for item in MODES]
     modes = {} if how == "modeless" else {"modes": {"currentModeId": mode, "availableModes": available}}
@@ -52,7 +56,7 @@ for message in messages():
     elif method == "session/prompt" and how == "stubborn":
         note("prompted")
         be_in("yolo")
-    elif method == "session/prompt" and how == "fixed" and mode != "plan":
+    elif method == "session/prompt" and how == "fixed" and not is_in("plan"):
         # It works until it is ended, and takes no other mode meanwhile.
         note(f"prompted in {mode}")
         working = True

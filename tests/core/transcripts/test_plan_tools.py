@@ -25,7 +25,13 @@ def plans(fold: Fold) -> list[list[dict[str, Any]]]:
 def test_a_todo_call_sets_the_plan() -> None:
     """R4: The list of the call becomes the plan, and the call itself is kept."""
     fold = Fold(OPENCODE)
-    start = {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "todowrite", "kind": "other", "rawInput": {}}
+    start: dict[str, Any] = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "a",
+        "title": "todowrite",
+        "kind": "other",
+        "rawInput": {},
+    }
     fold.tool(start)
     assert plans(fold) == []
     fold.tool({"sessionUpdate": "tool_call_update", "toolCallId": "a", "rawInput": {"todos": TODOS}})

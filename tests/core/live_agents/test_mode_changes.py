@@ -11,7 +11,7 @@ import pytest
 from bough.errors import Denied
 from bough.model.session import Caller
 from tests.core.helpers import messages, open_in, open_session
-from tests.core.turns.test_obstinate import obstinate
+from tests.core.live_agents.test_obstinate import obstinate
 from tests.support.client import Client, Json
 from tests.support.eventually import eventually
 from tests.support.server import Running, ServerProcess, serving

@@ -74,12 +74,12 @@ async def check(server: McpServer) -> McpCheck:
             except TimeoutError:
                 outcome.error = f"It did not answer within {CONNECT_WITHIN:g} s."
             except Exception as error:
-                outcome.error = _reason(error, observed)
+                outcome.error = _reason(server, error, observed)
         if outcome.works:
             # An error while the connection was closed does not matter.
             outcome.error = None
         if outcome.error is not None:
-            outcome.error = _without_secrets(server, f"{outcome.error}{_last_line(stderr)}")[:LONGEST_REASON]
+            outcome.error = f"{outcome.error}{_last_line(server, stderr)}"[:LONGEST_REASON]
     outcome.seconds = round(time.monotonic() - began, 3)
     return outcome
 
@@ -177,7 +177,7 @@ async def _connect(server: McpServer, observed: _Observed) -> AsyncGenerator[Cli
         yield await stack.enter_async_context(Client(transport, client_info=info))
 
 
-def _reason(error: BaseException, observed: _Observed) -> str:
+def _reason(server: McpServer, error: BaseException, observed: _Observed) -> str:
     """Returns a sentence about the innermost cause, since task groups wrap errors in several layers."""
     import httpx2
 
@@ -187,7 +187,7 @@ def _reason(error: BaseException, observed: _Observed) -> str:
     status = observed.status or (f"{response.status_code} {response.reason_phrase}" if response is not None else "")
     if status:
         return f"It answered with the HTTP status {status}."
-    text = str(error).strip().rstrip(".") or type(error).__name__
+    text = _without_secrets(server, str(error)).strip().rstrip(".") or type(error).__name__
     return f"It cannot be reached ({text})." if isinstance(error, (OSError, httpx2.TransportError)) else f"{text}."
 
 
@@ -197,15 +197,15 @@ def _os_reason(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
-def _last_line(stderr: IO[str]) -> str:
+def _last_line(server: McpServer, stderr: IO[str]) -> str:
     """Returns the last line that the server's program wrote to stderr, as the end of a sentence."""
     stderr.seek(0)
     lines = [line.strip() for line in stderr.read().splitlines() if line.strip()]
-    return f" Its last output: {lines[-1]}" if lines else ""
+    return f" Its last output: {_without_secrets(server, lines[-1])}" if lines else ""
 
 
 def _without_secrets(server: McpServer, text: str) -> str:
-    """Masks everything that is secret about a server."""
+    """Masks everything that is secret about a server in text that is not ours."""
     if isinstance(server, StdioServer):
         secrets = [pair.value for pair in server.env]
     else:

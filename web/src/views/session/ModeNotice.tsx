@@ -21,7 +21,8 @@ export function ModeNotice({ session, task }: { session: Session; task: Task | n
     <div className={`${css.banner} ${css.waiting}`} role="status">
       <ShieldAlert aria-hidden />
       <p>
-        Mode {modeName(session.permissionMode)} counts from the next prompt. This turn works in mode {modeName(current)}.
+        Mode {modeName(session.permissionMode)} counts from the next prompt. This turn works in mode{" "}
+        {modeName(current)}.
       </p>
       <Button size="small" busy={busy} onClick={() => void apply()}>
         Apply now

@@ -39,7 +39,9 @@ describe("a session's state", () => {
     expect(turnMode(changed, { ...running, permissionMode: null })).toBeNull();
     expect(turnMode(changed, { ...running, status: "interrupted" })).toBeNull();
     expect(turnMode(changed, null)).toBeNull();
-    expect(turnMode(session({ permissionMode: "ask" }), { ...running, permissionMode: "default" })).toBeNull();
+    expect(
+      turnMode(session({ permissionMode: "ask" }), { ...running, permissionMode: "default" }),
+    ).toBeNull();
   });
 
   it("is held only if no approval asks about the interrupted turn", () => {

@@ -73,6 +73,7 @@ export function PauseBar({ session, state }: { session: Session; state: SessionS
     setBusy(false);
   };
   const count = `${plural(state.queue.length, "prompt")} queued`;
+  const reason = session.metadata.pauseReason;
   return (
     <div className={css.pauseBar}>
       <span>
@@ -80,9 +81,7 @@ export function PauseBar({ session, state }: { session: Session; state: SessionS
           ? `Queue ${state.paused ? "paused" : "active"}`
           : `${count}${state.paused ? ", paused" : ""}`}
       </span>
-      {state.paused && session.metadata.pauseReason && (
-        <span className={css.pauseReason}>{session.metadata.pauseReason}</span>
-      )}
+      {state.paused && typeof reason === "string" && <span className={css.pauseReason}>{reason}</span>}
       <Button
         size="small"
         busy={busy}

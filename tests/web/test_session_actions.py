@@ -145,11 +145,12 @@ async def test_a_session_is_completed_archived_and_restored(site: Site, page: Pa
     await page.get_by_role("button", name="Resume", exact=True).first.click()
     await expect(page.get_by_text("This session is completed.", exact=False)).to_be_hidden()
 
-    async def is_idle() -> bool:
-        return (await site.client.get(f"/api/sessions/{session_id}"))["activity"] == "idle"
+    async def has_stopped() -> bool:
+        tasks = (await site.client.get(f"/api/sessions/{session_id}/tasks"))["tasks"]
+        return [task["status"] for task in tasks] == ["cancelled"]
 
     # The agent may still be stopping its turn, and a busy session is not archived.
-    await eventually(is_idle, "the turn has stopped")
+    await eventually(has_stopped, "the turn has stopped")
     await choose(page, "Archive")
     await expect(page.get_by_text("This session is archived.", exact=False)).to_be_visible()
     assert (await site.client.get(f"/api/sessions/{session_id}"))["archived"]

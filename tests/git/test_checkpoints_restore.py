@@ -17,7 +17,7 @@ from bough.git.restore import Plan, apply, checked_path, plan
 from bough.git.snapshot import scratch_index, take, working_copy
 from bough.git.threads import in_thread
 from tests.git.checkpoint_files import Entry, Step, change, files, histories, remembered
-from tests.support.repos import git, make_repo
+from tests.support.repos import allow_programs, git, make_repo
 
 
 def restore(path: Path, sha: str, only: list[str] | None = None) -> Plan:
@@ -251,6 +251,7 @@ def test_all_or_nothing(repo: Path) -> None:
     git(repo, "config", "filter.odd.clean", "cat")
     git(repo, "config", "filter.odd.smudge", "cat")
     git(repo, "config", "filter.odd.required", "true")
+    allow_programs(repo)
     (repo / ".gitattributes").write_text("*.odd filter=odd\n")
     (repo / "z.odd").write_text("then")
     (repo / "a").write_text("then")
@@ -258,6 +259,7 @@ def test_all_or_nothing(repo: Path) -> None:
     for name in ("z.odd", "a", "new"):
         (repo / name).write_text("now!\n")
     git(repo, "config", "filter.odd.smudge", "grep now")
+    allow_programs(repo)
     before = files(repo)
     with pytest.raises(Conflict, match="could not be restored") as error:
         restore(repo, sha)
@@ -270,6 +272,7 @@ def test_filters_are_undone(repo: Path) -> None:
     (repo / ".gitattributes").write_text("*.txt text eol=crlf\n*.up filter=up\n")
     git(repo, "config", "filter.up.clean", "tr a-z A-Z")
     git(repo, "config", "filter.up.smudge", "tr A-Z a-z")
+    allow_programs(repo)
     (repo / "lines.txt").write_bytes(b"one\r\ntwo\r\n")
     (repo / "word.up").write_text("word")
     sha = shot(repo)
@@ -286,6 +289,7 @@ def test_a_filter_that_was_off_stays_off(repo: Path) -> None:
     git(repo, "config", "filter.lfs.clean", "false")
     git(repo, "config", "filter.lfs.smudge", "false")
     git(repo, "config", "filter.lfs.required", "true")
+    allow_programs(repo)
     (repo / "new.bin").write_bytes(b"\0raw")
     sha = shot(repo)
     (repo / "new.bin").unlink()

@@ -14,11 +14,11 @@ import pytest
 from bough.errors import Busy, Conflict, Invalid
 from bough.git import repo_lock, worktree_recovery, worktrees
 from bough.git.repo_lock import alone
-from bough.git.run import GRACE, GitFailed, git, git_head
+from bough.git.run import GRACE, GitFailed, Needs, git, git_head
 from bough.git.status import files, own_commits
 from tests.support.eventually import eventually
+from tests.support.repos import allow_programs, make_repo
 from tests.support.repos import git as run
-from tests.support.repos import make_repo
 
 # Long enough for git to start its filter, even on a busy machine.
 SOON = 1.5
@@ -113,6 +113,7 @@ def slow_filter(folder: Path, text: str) -> Path:
     script.write_text(f"#!/bin/sh\n{text}\n")
     script.chmod(0o755)
     run(top, "config", "filter.slow.clean", f"{script} {pid}")
+    allow_programs(top)
     (top / ".gitattributes").write_text("*.x filter=slow\n")
     (top / "f.x").write_text("x")
     return pid
@@ -235,7 +236,8 @@ async def test_a_status_names_everything(tmp_path: Path) -> None:
     (top / "conflict").write_text("ours\n")
     run(top, "commit", "--quiet", "--all", "--message", "Ours.")
     with pytest.raises(GitFailed):
-        await git(str(top), "-c", "user.name=x", "-c", "user.email=x@x", "merge", "--quiet", "other")
+        words = ("-c", "user.name=x", "-c", "user.email=x@x", "merge", "--quiet", "other")
+        await git(str(top), *words, needs=Needs(children=True))
     (top / "deleted").unlink()
     run(top, "mv", "renamed", "new name")
     (top / "a\nb").write_text("x")

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from bough.git.run import environment
+from bough.git.safe.permissions import Permissions, allow
 
 _WHO = {
     "GIT_AUTHOR_NAME": "Bough",
@@ -31,3 +32,11 @@ def make_repo(path: Path) -> Path:
     git(path, "add", "README.md")
     git(path, "commit", "--quiet", "--message", "Begin.")
     return path
+
+
+def allow_programs(path: Path) -> None:
+    """Lets Bough's own git calls run everything that this repository has now, as if a person had allowed it."""
+    common = git(path, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip("\n")
+    listed = [entry.partition("\n") for entry in git(path, "config", "--list", "-z").split("\0")[:-1]]
+    programs = {name: value for name, _, value in listed if name.startswith(("filter.", "merge."))}
+    allow(common, Permissions(hooks=True, programs=programs, submodules=True, fetch=True))

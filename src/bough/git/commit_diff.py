@@ -21,7 +21,7 @@ _WORDS: dict[str, FileStatus] = {
 # The same output whatever the user configured, without running their programs.
 _COMPARE = (
     *("--literal-pathspecs", "-c", "core.quotePath=false", "diff-tree", "-r", "-M"),
-    *("--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"),
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from bough.git.run import GitFailed, git
+from bough.git.safe.location import is_bare as looks_bare
+from bough.git.safe.permissions import register_bare
 from bough.model.repo import GitState, RepoKind
 
 
@@ -13,15 +15,30 @@ class InspectedFolder(msgspec.Struct):
 
     kind: RepoKind
     default_branch: str | None
+    bare: bool = False
 
 
 async def inspect(path: str) -> InspectedFolder:
     """Returns whether the folder is a git repository (its top folder, bare or not) or a plain folder."""
     try:
-        await git(path, "rev-parse", "--git-dir")
+        bare = await is_bare(path)
+        await git(path, "rev-parse", "--git-dir", env={"GIT_DIR": path} if bare else None)
     except GitFailed:
         return InspectedFolder("plain", None)
-    return InspectedFolder("git", await default_branch(path))
+    if bare:
+        register_bare(path)
+    return InspectedFolder("git", await default_branch(path), bare)
+
+
+async def is_bare(path: str) -> bool:
+    """Tells whether the folder itself is a repository without a working copy, as git sees it."""
+    if not looks_bare(path):
+        return False
+    try:
+        answer = await git(path, "rev-parse", "--is-bare-repository", env={"GIT_DIR": path})
+    except GitFailed:
+        return False
+    return answer.strip() == "true"
 
 
 async def top_level(path: str) -> str | None:
@@ -49,7 +66,8 @@ async def default_branch(path: str) -> str | None:
 async def state(path: str) -> GitState:
     """Returns branch, commit and whether anything is uncommitted; an empty state for a plain folder."""
     try:
-        text = await git(path, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
+        words = ("--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty")
+        text = await git(path, "status", *words)
     except GitFailed:
         return GitState()
     status = GitState()

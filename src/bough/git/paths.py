@@ -27,3 +27,9 @@ def below(path: str, folder: str) -> bool:
 
 def relative(path: str, top: str) -> str:
     return os.path.relpath(path, top)
+
+
+def quoted_path(path: str) -> str:
+    """Quotes a path for git's lists of paths in variables."""
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

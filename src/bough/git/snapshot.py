@@ -16,22 +16,13 @@ from functools import lru_cache
 import msgspec
 
 from bough.git.changed_paths import Scan, scan
-from bough.git.run import GitFailed, git
+from bough.git.paths import real
+from bough.git.run import GitFailed, filters_off, git
+from bough.git.safe.location import find
 from bough.git.threads import in_thread
 
-# Nothing of the user's runs or asks, except the filters that define a file's content in git.
-QUIET = tuple(
-    part
-    for setting in (
-        "core.hooksPath=/dev/null",
-        "core.fsmonitor=false",
-        "core.splitIndex=false",
-        "core.safecrlf=false",
-        "commit.gpgSign=false",
-        "gc.auto=0",
-    )
-    for part in ("-c", setting)
-)
+# The temporary index is one file, and line ends that git would change are no reason to fail.
+QUIET = ("-c", "core.splitIndex=false", "-c", "core.safecrlf=false")
 # The same files on the same commit give the same snapshot, whoever takes it and when.
 IDENTITY = {
     f"GIT_{who}_{what}": value
@@ -93,10 +84,21 @@ class WorkingCopy(msgspec.Struct, frozen=True):
     top: str
     git_dir: str
 
+    @property
+    def env(self) -> dict[str, str]:
+        """Returns variables that make git use these folders, whatever its configuration says by then."""
+        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top}
+
 
 async def working_copy(path: str) -> WorkingCopy:
     """Returns the working copy that contains `path`, or raises `GitFailed`."""
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
+    location = find(path)
+    # Files elsewhere would be read and overwritten.
+    if location is None or real(top) != location.top:
+        raise GitFailed(
+            "git_failed", f"The configuration of {path} names another working copy, {top}. Remove core.worktree there."
+        )
     return WorkingCopy(top, git_dir)
 
 
@@ -111,7 +113,7 @@ async def scratch_index(where: WorkingCopy, *, seeded: bool) -> AsyncGenerator[d
             with contextlib.suppress(FileNotFoundError):
                 # With its timestamp: git trusts an index entry only if the file is older than the index.
                 await in_thread(shutil.copy2, os.path.join(where.git_dir, "index"), name)
-        yield {"GIT_INDEX_FILE": name}
+        yield {**where.env, "GIT_INDEX_FILE": name}
     finally:
         for left in (name, f"{name}.lock"):
             with contextlib.suppress(FileNotFoundError):
@@ -209,12 +211,14 @@ class _Shot:
                 await self._index(where, env, gone, "--force-remove")
             if changed:
                 await self._index(where, env, changed, "--add", "--remove", "--replace")
-            tree = (await git(where.top, *self.quiet, "write-tree", env=env)).strip()
+            # A partial clone lacks objects that did not change.
+            tree = (await git(where.top, *self.quiet, "write-tree", "--missing-ok", env=env)).strip()
         if scanned.head is not None and tree == await _tree_of(where.top, scanned.head):
             sha = scanned.head
         else:
             parent = ("-p", scanned.head) if scanned.head else ()
-            message = MESSAGE + "".join(f"\n{UNFILTERED}{name}" for name in self.unfiltered)
+            off = [*self.unfiltered, *await filters_off(where.top)]
+            message = MESSAGE + "".join(f"\n{UNFILTERED}{name}" for name in dict.fromkeys(off))
             sha = (
                 await git(where.top, *QUIET, "commit-tree", tree, *parent, env=IDENTITY, stdin=message.encode())
             ).strip()

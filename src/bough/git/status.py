@@ -8,7 +8,7 @@ import os
 import msgspec
 
 from bough.git.decode import shown
-from bough.git.paths import is_there
+from bough.git.paths import is_there, relative
 from bough.git.run import GitFailed, git
 
 # At most this many of each are listed; the rest are counted.
@@ -34,14 +34,31 @@ class Commits(msgspec.Struct):
     total: int
 
 
+SUBMODULE_CHANGED = "submodule changed"
 _WORDS = {"M": "modified", "A": "added", "D": "deleted", "R": "renamed", "C": "copied", "T": "type changed"}
 
 
 async def files(path: str) -> Files:
-    """Returns the state of the working copy, including its submodules."""
+    """Returns the state of the working copy, including its submodules. Those are scanned one by one, because git would
+    start itself there."""
     text = await git(
-        *(path, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=none")
+        *(path, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
     )
+    status = _parsed(text)
+    known = {name for name, _ in status.changed}
+    for inner in await own_submodules(path):
+        name = relative(inner, path)
+        if name not in known and await _is_dirty(inner):
+            status.changed.append((name, SUBMODULE_CHANGED))
+    return status
+
+
+async def _is_dirty(path: str) -> bool:
+    status = await files(path)
+    return bool(status.changed or status.untracked)
+
+
+def _parsed(text: str) -> Files:
     status = Files()
     parts = iter(text.split("\0"))
     for part in parts:
@@ -77,7 +94,7 @@ def _head(status: Files, line: str) -> None:
 
 def _word(state: str, module: str) -> str:
     if module.startswith("S") and module != "S...":
-        return "submodule changed"
+        return SUBMODULE_CHANGED
     return _WORDS.get(state.replace(".", "")[:1], "changed")
 
 

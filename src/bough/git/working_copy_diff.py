@@ -10,8 +10,9 @@ from typing import Literal
 
 import msgspec
 
+from bough.git.changed_paths import scan
 from bough.git.decode import shown
-from bough.git.paths import is_there
+from bough.git.paths import is_there, quoted_path
 from bough.git.run import git, git_head
 from bough.git.snapshot import QUIET, listed, scratch_index, working_copy
 
@@ -64,13 +65,14 @@ async def diff(path: str, since: str | None) -> Diff:
         async with scratch_index(where, seeded=True) as env:
             env |= await _own_objects(path, folder)
             untracked, large = await _untracked(path)
-            await git(path, *QUIET, "add", "--update", env=env, timeout=WITHIN)
-            if untracked:
-                given = ("--add", "--replace", "-z", "--stdin")
-                await git(path, *QUIET, "update-index", *given, env=env, stdin=listed(untracked), timeout=WITHIN)
-            tree = (await git(path, *QUIET, "write-tree", env=env)).strip()
+            tracked = [name for name in (await scan(path, QUIET)).changed if name not in {*untracked, *large}]
+            for names, how in ((tracked, "--remove"), (untracked, "--add")):
+                if names:
+                    words = ("update-index", how, "--replace", "-z", "--stdin")
+                    await git(where.top, *QUIET, *words, env=env, stdin=listed(names), timeout=WITHIN)
+            tree = (await git(path, *QUIET, "write-tree", "--missing-ok", env=env)).strip()
             old = since or (await git(path, "hash-object", "-t", "tree", "-w", "/dev/null", env=env)).strip()
-            compare = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv")
+            compare = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--submodule=short")
             states = await git(path, *compare, "-z", "--name-status", old, tree, env=env)
             numbers = await git(path, *compare, "-z", "--numstat", old, tree, env=env)
             text, cut = await git_head(path, LARGEST_TEXT, *compare, "-p", old, tree, env=env, timeout=WITHIN)
@@ -90,8 +92,7 @@ async def diff(path: str, since: str | None) -> Diff:
 async def _own_objects(path: str, folder: str) -> dict[str, str]:
     """Returns variables that let git read the repository's objects and write new ones elsewhere."""
     real = (await git(path, "rev-parse", "--path-format=absolute", "--git-path", "objects")).rstrip("\n")
-    quoted = real.replace("\\", "\\\\").replace('"', '\\"')
-    return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
+    return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted_path(real)}
 
 
 def _note(cut: bool, files: int, large: list[str]) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from bough.git.paths import is_there, relative
+from bough.git.paths import is_there, quoted_path, relative
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import IDENTITY, QUIET, scratch_index, take, working_copy
 from bough.git.status import files, own_submodules
@@ -39,22 +40,39 @@ async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list
 
 async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str]:
     """Copies a nested repository to refs below `own`."""
-    await _keep(inner, f"{own}/files", await _snapshot(inner, message))
-    refspecs = [f"{own}/*:{own}/*"]
-    where = ("--path-format=absolute", "--git-dir", "--git-common-dir")
-    git_dir, common = (await git(inner, "rev-parse", *where)).rstrip("\n").split("\n")
+    kept = {f"{own}/files": await _snapshot(inner, message)}
+    flags = ("--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-object-format")
+    git_dir, common, shallow, form = await _facts(inner, *flags)
+    if shallow == "true" or [form] != await _facts(path, "--show-object-format"):
+        raise GitFailed("git_failed", f"The history of {inner} cannot be kept: it is shallow or has another format.")
     # The worktree of a repository elsewhere has nothing else to lose.
     if git_dir == common:
-        stashed = (
-            await git(inner, "log", "--walk-reflogs", "--format=%H", "--ignore-missing", "refs/stash", "--")
-        ).split()
-        for number, sha in enumerate(stashed):
-            await _keep(inner, f"{own}/stash/{number}", sha)
-        refspecs += [f"refs/heads/*:{own}/heads/*", f"refs/tags/*:{own}/tags/*"]
-    fetch = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force")
-    await git(path, *QUIET, "-c", "protocol.file.allow=always", *fetch, inner, *refspecs, timeout=WITHIN)
+        words = ("log", "--walk-reflogs", "--format=%H", "--ignore-missing", "refs/stash", "--")
+        kept |= {f"{own}/stash/{number}": sha for number, sha in enumerate((await git(inner, *words)).split())}
+        words = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
+        for line in (await git(inner, *words)).splitlines():
+            sha, _, ref = line.partition(" ")
+            kept[f"{own}/{ref.removeprefix('refs/')}"] = sha
+    await _copy_objects(inner, path, kept.values())
+    stdin = "".join(f"update {ref}\0{sha}\0\0" for ref, sha in kept.items())
+    await git(path, *QUIET, "update-ref", "--no-deref", "-z", "--stdin", stdin=stdin.encode("utf-8", "surrogateescape"))
     named = ("for-each-ref", "--format=%(refname)", f"--no-merged={own}/files", f"{own}/heads", f"{own}/stash")
     return [f"{own}/files", *(await git(path, *named)).split()]
+
+
+async def _facts(path: str, *flags: str) -> list[str]:
+    return (await git(path, "rev-parse", "--path-format=absolute", *flags)).rstrip("\n").split("\n")
+
+
+async def _copy_objects(source: str, target: str, shas: Iterable[str]) -> None:
+    """Copies commits with everything they need into another repository, as one pack. Unlike `git fetch`, this starts no
+    program."""
+    (old,) = await _facts(source, "--git-path", "objects")
+    (new,) = await _facts(target, "--git-path", "objects")
+    env = {"GIT_OBJECT_DIRECTORY": new, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted_path(old)}
+    words = ("pack-objects", "--quiet", "--revs", "--non-empty", os.path.join(new, "pack", "pack"))
+    stdin = "".join(f"{sha}\n" for sha in dict.fromkeys(shas)).encode()
+    await git(source, *QUIET, *words, env=env, stdin=stdin, timeout=WITHIN)
 
 
 async def recovery_ref(repo: str, worktree_id: str) -> str | None:

@@ -14,7 +14,10 @@ import msgspec
 
 from bough.errors import Conflict, Invalid
 from bough.git.paths import is_there, real, relative
-from bough.git.run import GitFailed, git
+from bough.git.run import GitFailed, Needs, git
+from bough.git.safe import permissions
+from bough.git.safe.location import find
+from bough.git.status import files
 
 # For checking out a very large repository, including hooks.
 ADD_WITHIN = 600.0
@@ -49,7 +52,7 @@ async def common_folder(path: str) -> str:
     try:
         folder = (await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
     except GitFailed as error:
-        if "not a git repository" not in error.message:
+        if "not a git repository" not in error.message and "cannot use bare repository" not in error.message:
             raise
         raise Conflict(
             "repo_is_plain",
@@ -173,7 +176,7 @@ async def checked_out_at(repo: str, branch: str) -> str | None:
 
 
 async def add(repo: str, path: str, branch: Branch | None, sha: str | None = None, hold: int | None = None) -> None:
-    """Creates a worktree at a free path, for a branch or a detached commit. Hooks run as usual."""
+    """Creates a worktree at a free path, for a branch or a detached commit. Its hooks run if a person allowed that."""
     if branch is None:
         assert sha is not None
         how = ["--detach", path, sha]
@@ -183,7 +186,22 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
         track = "--track" if branch.kind == "remote" else "--no-track"
         how = [track, "-b", branch.name, path, branch.start]
     held = () if hold is None else (hold,)
-    await git(repo, "worktree", "add", "--quiet", *how, timeout=ADD_WITHIN, hold=held)
+    words = ("worktree", "add", "--quiet")
+    if permissions.allowed(find(repo)).hooks:
+        await git(repo, *words, *how, timeout=ADD_WITHIN, hold=held, needs=Needs(hooks=True))
+        return
+    # In two steps: git starts itself for the first, which looks into no file; the second writes all files by itself.
+    await git(repo, *words, "--no-checkout", *how, timeout=ADD_WITHIN, hold=held, needs=Needs(children=True))
+    try:
+        await git(path, "reset", "--hard", "--quiet", timeout=ADD_WITHIN, hold=held)
+    except BaseException:
+        await asyncio.shield(_remove_unfinished(repo, path))
+        raise
+
+
+async def _remove_unfinished(repo: str, path: str) -> None:
+    with contextlib.suppress(GitFailed):
+        await git(repo, "worktree", "remove", "--force", "--force", path, timeout=ADD_WITHIN)
 
 
 async def exclude(common: str, top: str, path: str) -> None:
@@ -209,8 +227,14 @@ def _add_line(info: Path, line: str) -> None:
 
 
 async def remove(repo: str, path: str, *, force: bool) -> None:
-    """Removes a worktree and its folder, including ignored files."""
-    await git(repo, "worktree", "remove", *(["--force", "--force"] if force else []), path, timeout=ADD_WITHIN)
+    """Removes a worktree and its folder, including ignored files. Without force, looks once more for changed files,
+    because git's own look would run the worktree's filters."""
+    if not force:
+        status = await files(path)
+        if status.changed or status.untracked:
+            raise GitFailed("git_failed", f"Files in {path} have changed. Commit them, or remove it with force.")
+    words = ("--force", "--force") if force else ("--force",)
+    await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN)
 
 
 async def delete_branch(repo: str, branch: str, *others: str) -> bool:

@@ -44,7 +44,7 @@ REPAIR_SECONDS = 14 * 24 * 3600
 # States of a task that holds files: an interrupted turn continues later.
 AT_WORK = ("running", "waiting_permission", "stopping", "interrupted")
 # Git's messages about a folder without a working copy.
-NO_FILES = ("not a git repository", "must be run in a work tree")
+NO_FILES = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
 
 
 class FolderState(msgspec.Struct):

@@ -213,8 +213,7 @@ async def _build(path: Path) -> None:
         _write(path)
         await git(str(path), "init", "--quiet", "--initial-branch=main", "--template=", env=WHO)
         await git(str(path), "add", "--all", env=WHO)
-        options = ("-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}")
-        await git(str(path), *options, "commit", "--quiet", "--message", "A small project to try Bough in", env=WHO)
+        await git(str(path), "commit", "--quiet", "--message", "A small project to try Bough in", env=WHO)
         _mark(path)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, path, True)

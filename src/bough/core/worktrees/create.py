@@ -24,8 +24,10 @@ from bough.git import worktree_recovery
 from bough.git import worktrees as git
 from bough.git.paths import below, real
 from bough.git.repo_lock import alone
-from bough.git.run import GitFailed
+from bough.git.run import GitFailed, Needs
 from bough.git.run import git as run_git
+from bough.git.safe import permissions
+from bough.git.safe.location import find as find_location
 from bough.model.ids import new_id
 from bough.model.repo import Board, Repo, Worktree
 from bough.model.session import Caller
@@ -184,10 +186,10 @@ class WorktreeCreation:
         await git.exclude(common, repo.path, str(path))
         if start is not None:
             await worktree_recovery.restore(str(path), start.sha)
-        if (path / ".gitmodules").exists():
+        if (path / ".gitmodules").exists() and permissions.allowed(find_location(str(path))).submodules:
             # Writes to the configuration that all worktrees share; the clone itself can wait.
             try:
-                await run_git(str(path), "submodule", "--quiet", "init")
+                await run_git(str(path), "submodule", "--quiet", "init", needs=Needs(network=True))
             except GitFailed as error:
                 log.warning("submodules_not_initialised", path=str(path), error=error.message)
         return hook_error

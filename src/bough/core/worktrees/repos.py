@@ -18,7 +18,6 @@ from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
 from bough.git.checkpoint_refs import drop
 from bough.git.inspect import inspect, top_level
 from bough.git.paths import is_folder
-from bough.git.run import GitFailed, git
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo
@@ -179,19 +178,10 @@ async def _top(path: str) -> str | None:
     top = await top_level(path)
     if top is not None:
         return top
-    flags = ("--is-bare-repository", "--is-inside-git-dir", "--git-common-dir")
-    try:
-        bare, inside, common = (await git(path, "rev-parse", "--path-format=absolute", *flags)).splitlines()
-    except (GitFailed, ValueError):
-        return None
-    if bare == "true" or inside != "true":
-        return None
+    folders = [Path(path), *Path(path).parents]
     # A submodule's git data is inside that of the repository that contains it.
-    for folder in Path(common).parents:
-        top = await top_level(str(folder))
-        if top is not None:
-            return top
-    return None
+    git_folder = next((folder for folder in reversed(folders) if folder.name == ".git"), None)
+    return await top_level(str(git_folder.parent)) if git_folder is not None else None
 
 
 def checked_name(name: str) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from bough.errors import Invalid
 from bough.git.decode import shown
 from bough.git.paths import is_there, real
-from bough.git.run import GitFailed, environment, git
+from bough.git.run import GitFailed, Needs, environment, git
 from bough.model.repo import Repo
 
 # Submodules are cloned over a network.
@@ -54,7 +54,8 @@ async def set_up(repo: Repo, path: str, within: float, show: Show) -> Outcome:
     output: str | None = None
     if is_there(path, ".gitmodules"):
         try:
-            await git(path, "submodule", "--quiet", "update", "--init", "--recursive", timeout=SUBMODULES_WITHIN)
+            words = ("submodule", "--quiet", "update", "--init", "--recursive", "--checkout")
+            await git(path, *words, timeout=SUBMODULES_WITHIN, needs=Needs(network=True))
         except GitFailed as error:
             errors.append(f"Submodules: {error.message}")
     if globs := _words(repo.copy_ignored):

@@ -1,0 +1,72 @@
+"""Finds the repository that a folder belongs to, from the file system alone and in the order in which git looks."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+# A `.git` file holds one path.
+LONGEST_LINK = 8192
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A working copy's top folder, its private git folder and the one that all working copies share."""
+
+    top: str
+    git_dir: str
+    common: str
+
+
+def find(path: str) -> Location | None:
+    """Returns the repository that contains `path`, or None. Bare repositories are not found this way."""
+    folder = os.path.realpath(path)
+    while True:
+        git_dir = _git_dir(folder)
+        if git_dir is not None:
+            common = _common(git_dir)
+            if os.path.lexists(os.path.join(git_dir, "HEAD")) and _holds_objects(common):
+                return Location(folder, git_dir, common)
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def is_bare(path: str) -> bool:
+    """Tells whether a folder itself has the shape of a repository without a working copy."""
+    return not os.path.lexists(os.path.join(path, ".git")) and _is_file(path, "HEAD") and _holds_objects(path)
+
+
+def _holds_objects(folder: str) -> bool:
+    return all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs"))
+
+
+def _is_file(folder: str, name: str) -> bool:
+    return os.path.isfile(os.path.join(folder, name))
+
+
+def _git_dir(folder: str) -> str | None:
+    entry = os.path.join(folder, ".git")
+    if os.path.isdir(entry):
+        return os.path.realpath(entry)
+    target = _read(entry)
+    if target is None or not target.startswith("gitdir: "):
+        return None
+    return os.path.realpath(os.path.join(folder, target.removeprefix("gitdir: ")))
+
+
+def _common(git_dir: str) -> str:
+    target = _read(os.path.join(git_dir, "commondir"))
+    return git_dir if target is None else os.path.realpath(os.path.join(git_dir, target))
+
+
+def _read(path: str) -> str | None:
+    """Returns a small file's text without its last line ends, or None for anything else, such as a pipe."""
+    if not os.path.isfile(path):
+        return None
+    try:
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read(LONGEST_LINK)).rstrip("\r\n")
+    except OSError:
+        return None

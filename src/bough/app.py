@@ -57,6 +57,7 @@ from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
 from bough.core.worktrees.for_branch import BranchWorktrees
+from bough.core.worktrees.git_permissions import RepositoryGitPermissions
 from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
 from bough.data_folder_lock import only_one
@@ -141,6 +142,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         catalog=catalog,
         hub=hub,
         repos=repos,
+        git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
@@ -219,6 +221,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.callbacks.exclude(
             agent.name for agent in services.catalog.entries() if not agent.quirks.takes_reports
         )
+        await services.git_permissions.load()
         await services.worktrees.repair()
         await services.branches.repair()
         await services.restoring.repair()

@@ -45,6 +45,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.git_permissions import RepositoryGitPermissions
 from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
 from bough.settings import Settings
@@ -59,6 +60,7 @@ class Services:
     catalog: Catalog
     hub: Hub
     repos: Repos
+    git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
     worktree_sessions: WorktreeSessions
     boards: Boards

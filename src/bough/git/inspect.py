@@ -6,7 +6,6 @@ import msgspec
 
 from bough.git.run import GitFailed, git
 from bough.git.safe.location import is_bare as looks_bare
-from bough.git.safe.permissions import register_bare
 from bough.model.repo import GitState, RepoKind
 
 
@@ -25,9 +24,7 @@ async def inspect(path: str) -> InspectedFolder:
         await git(path, "rev-parse", "--git-dir", env={"GIT_DIR": path} if bare else None)
     except GitFailed:
         return InspectedFolder("plain", None)
-    if bare:
-        register_bare(path)
-    return InspectedFolder("git", await default_branch(path), bare)
+    return InspectedFolder("git", await default_branch(path, bare=bare), bare)
 
 
 async def is_bare(path: str) -> bool:
@@ -49,14 +46,14 @@ async def top_level(path: str) -> str | None:
         return None
 
 
-async def default_branch(path: str) -> str | None:
+async def default_branch(path: str, *, bare: bool = False) -> str | None:
     """Returns the branch that the remote names as its head, or else the one that is checked out."""
     for arguments in (
         ("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"),
         ("symbolic-ref", "--quiet", "--short", "HEAD"),
     ):
         try:
-            name = (await git(path, *arguments)).strip()
+            name = (await git(path, *arguments, env={"GIT_DIR": path} if bare else None)).strip()
         except GitFailed:
             continue
         return name.removeprefix("origin/")

@@ -12,6 +12,17 @@ Transport = Literal["stdio", "http", "sse"]
 WorktreeStatus = Literal["making", "setting_up", "ready", "removing", "recovering"]
 
 
+class GitPermissions(msgspec.Struct, rename="camel"):
+    """The programs that people allow git to run in a repository. `programs` holds the commands of the filters and merge
+    drivers as they were allowed, by setting."""
+
+    hooks: bool = False
+    filters: bool = False
+    submodules: bool = False
+    fetch: bool = False
+    programs: dict[str, str] = {}
+
+
 class Repo(msgspec.Struct, rename="camel"):
     """A folder that sessions work in: a git repository or a plain folder."""
 
@@ -25,6 +36,8 @@ class Repo(msgspec.Struct, rename="camel"):
     # The setup of each new worktree: a command with arguments, and globs of ignored files to copy first.
     setup: msgspec.Raw
     copy_ignored: msgspec.Raw
+    # What people allow git to run; null until a person has decided.
+    git_permissions: msgspec.Raw | None = None
     # The position of its own folder's card; without a board, on the default one.
     board_id: str | None = None
     x: float | None = None

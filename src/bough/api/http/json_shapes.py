@@ -114,7 +114,11 @@ SHAPES: dict[str, dict[str, Json]] = {
     },
     "Rule": {"createdBy": WHO},
     "Choice": {"decidedBy": WHO},
-    "Repo": {"setup": TEXTS, "copyIgnored": TEXTS},
+    "Repo": {
+        "setup": TEXTS,
+        "copyIgnored": TEXTS,
+        "gitPermissions": {"anyOf": [{"$ref": "#/components/schemas/GitPermissions"}, {"type": "null"}]},
+    },
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
 }
 

@@ -7,6 +7,7 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.worktrees.git_permissions import GitPermissionsPatch, GitReport
 from bough.core.worktrees.repos import RepoPatch
 from bough.model.repo import Repo
 
@@ -52,9 +53,36 @@ async def patch_repo(services: Services, caller: Caller, repo_id: Id, data: JSON
     return await services.repos.patch(caller, repo_id, data)
 
 
+@get(
+    "/repos/{repo_id:str}/git",
+    responses=errors(404, 409),
+    summary="Show what a repo would run through git, and what people allowed of it",
+)
+async def get_git_permissions(services: Services, repo_id: Id) -> GitReport:
+    return await services.git_permissions.report(repo_id)
+
+
+@patch(
+    "/repos/{repo_id:str}/git",
+    responses=errors(404, 409, 413),
+    summary="Allow or forbid what a repo runs through git (people only)",
+)
+async def patch_git_permissions(
+    services: Services, caller: Caller, repo_id: Id, data: JSONBody[GitPermissionsPatch]
+) -> GitReport:
+    return await services.git_permissions.patch(caller, repo_id, data)
+
+
 @delete("/repos/{repo_id:str}", status_code=200, responses=errors(404, 409), summary="Forget a repo")
 async def remove_repo(services: Services, repo_id: Id) -> Repo:
     return await services.repos.remove(repo_id)
 
 
-router = Router("/api", route_handlers=[add_repo, list_repos, get_repo, patch_repo, remove_repo], tags=["repos"])
+router = Router(
+    "/api",
+    route_handlers=[
+        *(add_repo, list_repos, get_repo, patch_repo, remove_repo),
+        *(get_git_permissions, patch_git_permissions),
+    ],
+    tags=["repos"],
+)

@@ -16,8 +16,9 @@ from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.paths import resolve_inside
 from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
 from bough.git.checkpoint_refs import drop
-from bough.git.inspect import inspect, top_level
+from bough.git.inspect import InspectedFolder, inspect, top_level
 from bough.git.paths import is_folder
+from bough.git.safe.permissions import forget, register_bare
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo
@@ -63,6 +64,8 @@ class Repos:
         if top is not None:
             real = resolve_inside(self._root, top, data=self._data)
         row = await inspect(str(real))
+        if row.bare and not await self._may_be_bare(caller, str(real)):
+            row = InspectedFolder("plain", None)
         title = checked_name(name) if name is not None else real.name or str(real)
 
         async def work(change: Change) -> Repo:
@@ -104,6 +107,15 @@ class Repos:
             return fresh
 
         return await self._store.write_once(caller, "repos.add", [path, name], Repo, work)
+
+    async def _may_be_bare(self, caller: Caller, path: str) -> bool:
+        """Lets git use a bare repository that a person registers. An agent can make any folder look like one, also one
+        that is registered as a plain folder."""
+        known = await self._store.read(lambda tx: tx.one(REPOS.by_path, Repo, path=path))
+        allowed = caller.kind != "session" if known is None else known.kind == "git"
+        if allowed:
+            register_bare(path)
+        return allowed
 
     async def get(self, repo_id: str) -> Repo:
         return await self._store.read(lambda tx: find(tx, "repos", repo_id, REPOS.get, Repo))
@@ -169,6 +181,7 @@ class Repos:
                 await drop(repo.path, refs)
             except BoughError as error:
                 log.warning("checkpoint_refs_left", repo=repo.path, count=len(refs), error=error.message)
+        forget(repo.path)
         return repo
 
 

@@ -12,6 +12,10 @@ SELECT * FROM repos WHERE id = :id
 -- Returns the repository at a path.
 SELECT * FROM repos WHERE path = :path
 
+-- name: with_git
+-- Returns all git repositories.
+SELECT * FROM repos WHERE kind = 'git'
+
 -- name: page
 -- Lists repositories, newest first.
 SELECT * FROM repos ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset

@@ -1,0 +1,1 @@
+"""Attacks by a hostile agent: each test tries one way out of a session's rights."""

@@ -11,6 +11,18 @@ ToolKind = Literal[
 ]
 
 
+class Protection(msgspec.Struct, frozen=True):
+    """A path that a person decides about, whatever the mode allows."""
+
+    path: str
+    # For people: "git's own files", "a secret".
+    what: str
+    # A rule that allows covers the path only if its pattern holds one of these texts, without case.
+    spelled: tuple[str, ...] = ()
+    # Whether nobody may allow it: Bough's data folder.
+    never: bool = False
+
+
 class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     """One thing that an agent wants to do. Paths are absolute and resolved; `cwd` is the session's folder."""
 
@@ -30,8 +42,10 @@ class ToolUse(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     named: tuple[str, ...] = ()
     # Paths that are folders, for a delete or move: everything in them goes along.
     folders: tuple[str, ...] = ()
-    # Paths that would grant rights later if written: settings of git or of an agent.
-    protected: tuple[str, ...] = ()
+    # Protected paths among them, and among those that the command names.
+    protected: tuple[Protection, ...] = ()
+    # Whether the command is too long to be read, so that a person is asked.
+    unread: bool = False
     # Whether it names more files than are checked.
     many: bool = False
     # Whether the agent stays in a sandbox in every mode, so that a request may be about leaving it.

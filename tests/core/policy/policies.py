@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog import load_catalog
-from bough.core.policy.tool_use import GIT_FOLDER, is_protected
+from bough.core.policy.protected_paths import Places, agents_patterns, written
 from bough.model.ids import new_id
 from bough.model.rule import Choice, Effect, Rule, Scope
 from bough.model.tool import ToolUse
 
 CWD = "/work space/repo"
-PROTECTED = (GIT_FOLDER, *load_catalog(Path("/nowhere")).protected)
+PLACES = Places(CWD, "/nowhere", "/home/me", (), agents_patterns(load_catalog(Path("/nowhere")).protected))
 NULL = msgspec.Raw(b"null")
 AT = "2026-11-15T08:19:00.000000Z"
 
@@ -31,7 +31,7 @@ def choice(key: str, agent: str = "demo", scope: Scope = "session") -> Choice:
 
 
 def use(kind: Any = "other", *paths: str, **fields: Any) -> ToolUse:
-    protected = tuple(path for path in paths if is_protected(path, CWD, PROTECTED))
+    protected = tuple(hit for path in paths if (hit := written(path, PLACES)) is not None)
     defaults: dict[str, Any] = {"agent": "demo", "cwd": CWD, "kind": kind, "paths": paths, "key": "k"}
     defaults["protected"] = protected
     return ToolUse(**defaults | fields)

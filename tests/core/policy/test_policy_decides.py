@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bough.core.policy.decide import OF_FILES, decide
-from bough.core.policy.tool_use import KINDS, is_protected
+from bough.core.policy.protected_paths import written
+from bough.core.policy.tool_use import KINDS
 from bough.model.session import MODES, RANK, PermissionMode
-from tests.core.policy.policies import CWD, PROTECTED, choice, rule, use
+from tests.core.policy.policies import CWD, PLACES, choice, rule, use
 
 INSIDE = f"{CWD}/src/a.py"
 ASKING: tuple[PermissionMode, ...] = ("default", "ask")
@@ -78,7 +79,7 @@ def test_edits_that_are_asked_about(mode: PermissionMode, paths: tuple[str, ...]
 
 @pytest.mark.parametrize("mode", EDITING)
 @pytest.mark.parametrize(
-    "path", [".github/workflows/ci.yml", ".github/mcp.json.md", ".vscode/settings.json", "hooks/a.py", "src/mcp.json"]
+    "path", [".github/CODEOWNERS", ".github/mcp.json.md", ".vscode/notes.json", "hooks/a.py", "src/mcp.json"]
 )
 def test_edits_beside_those_are_accepted(mode: PermissionMode, path: str) -> None:
     """P3: Files that only look like files that grant rights are edited like any other."""
@@ -121,11 +122,11 @@ def test_the_highest_modes_allow_no_less_than_auto(mode: PermissionMode, sandbox
 
 
 @pytest.mark.parametrize(
-    "path", ["a", ".github/workflows/x.yml", ".gitignore", "src/git/x", "claude/x", "a copilot", "x.mcp.json"]
+    "path", ["a", ".github/labels.yml", ".gitignore", "src/git/x", "claude/x", "a copilot", "x.mcp.json"]
 )
 def test_edits_that_are_accepted(path: str) -> None:
     """P3: Names that only look like protected ones are edited like any other."""
-    assert not is_protected(f"{CWD}/{path}", CWD, PROTECTED)
+    assert written(f"{CWD}/{path}", PLACES) is None
     assert decide("acceptEdits", use("edit", f"{CWD}/{path}"), [], []).effect == "allow"
 
 

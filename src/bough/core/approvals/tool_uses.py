@@ -93,7 +93,8 @@ class ToolUseKind(ApprovalKind):
         return Conclusion("allow", by, verdict.reason) if by_choice and once(options_of(approval), "allow") else None
 
     async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
-        """Allows only what no rule and no mode denies by now, and what the agent lets itself be allowed once."""
+        """Allows only what no rule and no mode denies by now, no protected path, and what the agent lets itself be
+        allowed once."""
         if approval.on_expiry != "allow":
             return Expired("deny", DENIED_ON_EXPIRY)
         session = await records.session(change.tx, approval.session_id)
@@ -101,6 +102,8 @@ class ToolUseKind(ApprovalKind):
         verdict = await for_session.judge(change.tx, session, use)
         if verdict.effect == "deny":
             return Expired("deny", f"Nobody answered in time. {verdict.reason}")
+        if verdict.effect == "ask" and (use.protected or use.unread):
+            return Expired("deny", f"Nobody answered in time, and only a person can allow this. {verdict.reason}")
         options = options_of(approval)
         if once(options, "allow") is None:
             return Expired("deny", f"Nobody answered in time, and {why_not_once(options)}.")

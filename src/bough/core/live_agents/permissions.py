@@ -112,13 +112,13 @@ class Permissions:
     async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> ToolUseQuestion:
         """Reads what a request is about, outside of a transaction: this looks at files, which may be slow."""
 
-        async def work(tx: Tx) -> tuple[Session, list[str]]:
+        async def work(tx: Tx) -> tuple[Session, list[str], list[str]]:
             session = await records.session(tx, agent.session_id)
-            return session, await for_session.servers_of(tx, session)
+            return session, await for_session.servers_of(tx, session), await for_session.worktrees(tx)
 
-        session, servers = await self._read_patiently(work)
+        session, servers, folders = await self._read_patiently(work)
         catalog = self._agents.catalog
-        use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers)
+        use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers, folders)
         return ToolUseQuestion(question, use, body)
 
     async def _read_patiently(self, work: Callable[[Tx], Awaitable[T]]) -> T:

@@ -35,16 +35,19 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
     """Decides about one tool use. `rules` are in order and the first match counts; `choices` are those that apply
     to the session.
 
-    - A rule that denies is final in every mode.
+    - A rule that denies is final in every mode; so is the protection of Bough's data folder.
     - Writing the agent's own list of steps is allowed in every mode, unless a rule asks.
     - In mode `plan`, only that and Bough's own tools are allowed, whatever rules and choices say; leaving the mode is
       asked.
-    - Otherwise a rule that allows, allows.
+    - Otherwise a rule that allows, allows; a protected path only if the rule spells its name.
     - A rule that asks, or no rule, gives way to a remembered choice.
     - What remains is up to the mode."""
     rule, sure = first(rules, use)
     if rule is not None and sure and rule.effect == "deny":
         return Verdict("deny", "rule", rule.id, f"{named(rule)} denies this.")
+    if use.protected and use.protected[0].never:
+        hit = use.protected[0]
+        return Verdict("deny", "mode", None, f"No mode lets an agent into {hit.what}: {hit.path}")
     if use.server == OWN_SERVER:
         return Verdict("allow", "mode", None, "Bough's own tools ask by themselves where it matters.")
     if use.own_plan and (rule is None or rule.effect == "allow"):
@@ -56,19 +59,22 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
         return Verdict("deny", "mode", None, "Mode plan allows reading only; nobody is asked.")
     if use.kind == "switch_mode":
         return _switch(mode, rule)
-    if rule is not None and rule.effect == "allow":
+    allows = rule is not None and rule.effect == "allow"
+    if rule is not None and allows and not use.unread and _spells(rule, use):
         return Verdict("allow", "rule", rule.id, f"{named(rule)} allows this.")
     choice = next((item for item in choices if use.key and item.key == use.key and item.agent == use.agent), None)
     if choice is not None:
         reason = f"A person has said always to exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
         return Verdict("allow", "choice", choice.id, reason)
-    if rule is not None:
+    if rule is not None and not allows:
         reason = f"{named(rule)} has a person asked."
         if not sure:
             of_server = use.unsure_server and (rule.kind == "mcp" or "/" in (rule.tool or ""))
             unsaid = "server" if of_server else "command" if rule.command is not None else "files"
             reason = f"{named(rule)} may be about this: the agent does not say which {unsaid} it means."
         return Verdict("ask", "rule", rule.id, reason)
+    if use.unread:
+        return Verdict("ask", "mode", None, "The command is too long to be checked: a person is asked in every mode.")
     return _by_mode(mode, use)
 
 
@@ -132,6 +138,8 @@ def _command(rule: Rule, use: ToolUse) -> bool | None:
     """Matches the command. A rule that allows applies only to commands that run: another tool may have a similar
     argument."""
     pattern = rule.command or ""
+    if use.unread:
+        return False if rule.effect == "allow" else None
     if rule.effect == "allow":
         runs = use.kind == "execute" and use.command is not None
         return runs and patterns.command_allowed(pattern, use.command or "")
@@ -157,6 +165,15 @@ def _path(rule: Rule, use: ToolUse) -> bool | None:
     return None if use.many or (use.kind in OF_FILES and not use.paths) else False
 
 
+def _spells(rule: Rule, use: ToolUse) -> bool:
+    """Tells whether a rule that allows is meant for every protected path of a use: its path or command spells the name
+    that protects it, or is exactly the command."""
+    if rule.command is not None and rule.command.strip() == (use.command or "").strip():
+        return True
+    text = f"{rule.path or ''} {rule.command or ''}".casefold()
+    return all(any(name in text for name in hit.spelled) for hit in use.protected)
+
+
 def named(rule: Rule) -> str:
     """Returns a rule's name for people: its note, or its conditions."""
     parts = [rule.effect, *(part for part in (rule.agent, rule.kind, rule.tool, rule.command, rule.path) if part)]
@@ -178,6 +195,9 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
         if use.sandboxed and _leaves_sandbox(use):
             return Verdict("ask", "mode", None, f"Mode {mode} keeps this agent in its sandbox; this would leave it.")
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
+    if use.protected:
+        hit = use.protected[0]
+        return Verdict("ask", "mode", None, f"Mode {mode} asks before anything touches {hit.what}: {hit.path}")
     if use.kind != "edit" or RANK[mode] < RANK["acceptEdits"]:
         return Verdict("ask", "mode", None, f"Mode {mode} asks before this.")
     if not use.paths:
@@ -186,9 +206,6 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
         if not below(path, use.cwd):
             reason = f"Mode {mode} asks before edits outside the session's folder: {path}"
             return Verdict("ask", "mode", None, reason)
-        if path in use.protected:
-            reason = f"Mode {mode} asks before edits of git's or an agent's own settings: {path}"
-            return Verdict("ask", "mode", None, reason)
     return Verdict("allow", "mode", None, f"Mode {mode} allows edits in the session's folder.")
 
 
@@ -196,7 +213,7 @@ def _leaves_sandbox(use: ToolUse) -> bool:
     """Tells whether a use needs more than the sandbox allows: commands inside it do not ask."""
     if use.kind == "mcp":
         return False
-    inside = all(below(path, use.cwd) and path not in use.protected for path in use.paths)
+    inside = not use.protected and all(below(path, use.cwd) for path in use.paths)
     return use.kind not in OF_FILES or not use.paths or not inside
 
 

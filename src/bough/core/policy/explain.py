@@ -4,6 +4,7 @@ nothing."""
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -76,7 +77,7 @@ class Explanations:
 
         async def work(tx: Tx) -> Explanation:
             session = await records.session(tx, body.session_id) if body.session_id is not None else None
-            mode, use = self._use(body, session)
+            mode, use = self._use(body, session, await for_session.worktrees(tx))
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)
@@ -101,7 +102,9 @@ class Explanations:
         encoded = await self._store.write_once(caller, "policy.explain", request, msgspec.Raw, encode)
         return msgspec.json.decode(encoded, type=Explanation)
 
-    def _use(self, question: ExplainBody, session: Session | None) -> tuple[PermissionMode, ToolUse]:
+    def _use(
+        self, question: ExplainBody, session: Session | None, worktrees: Sequence[str]
+    ) -> tuple[PermissionMode, ToolUse]:
         """Builds the tool use. Omitted fields come from the session, or else from the server."""
         agent = question.agent or (session.agent if session else self._catalog.default(self._settings.default_agent))
         if question.agent is not None:
@@ -113,7 +116,7 @@ class Explanations:
         kind = question.kind or _kind(question)
         args = {"command": question.command, "paths": question.paths}
         body = {"kind": kind, "name": question.tool, "title": question.command, "args": args}
-        use = tool_use.read(self._catalog, agent, os.path.expanduser(cwd), body)
+        use = tool_use.read(self._catalog, agent, os.path.expanduser(cwd), body, (), worktrees)
         # Without a kind, the catalog knows whether the tool changes the agent's mode.
         if question.kind is None and question.server is None and use.kind == "switch_mode":
             kind = use.kind

@@ -10,7 +10,7 @@ from bough.agents.catalog import Catalog
 from bough.core.policy import decide, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.policy.turn_mode import turn_mode
-from bough.core.store.sql import CHOICES, MCP, RULES
+from bough.core.store.sql import CHOICES, MCP, RULES, WORKTREES
 from bough.core.transcripts.fold import Fold
 from bough.model.approval import Approval
 from bough.model.repo import McpServer
@@ -26,13 +26,19 @@ async def servers_of(tx: Tx, session: Session) -> list[str]:
     return [server.name for server in await tx.all(MCP.some, McpServer, ids=ids)]
 
 
+async def worktrees(tx: Tx) -> list[str]:
+    """Returns the folders of all worktrees; those of other sessions are protected."""
+    return [path for (path,) in await tx.all(WORKTREES.paths, tuple[str])]
+
+
 async def read_again(tx: Tx, catalog: Catalog, session: Session, approval: Approval) -> ToolUse:
     """Reads the tool use that a stored approval asks about."""
     tool_call: dict[str, Any] = msgspec.json.decode(approval.tool_call)
     body = Fold().tool(tool_call).body
     if "firstTitle" in tool_call:
         body["firstTitle"] = tool_call["firstTitle"]
-    use = tool_use.read(catalog, session.agent, session.cwd, body, await servers_of(tx, session))
+    servers, folders = await servers_of(tx, session), await worktrees(tx)
+    use = tool_use.read(catalog, session.agent, session.cwd, body, servers, folders)
     # The agent's file may have changed since: a change of mode stays one, and nothing is taken to stay in a sandbox.
     kind = "switch_mode" if approval.tool_kind == "switch_mode" else use.kind
     return msgspec.structs.replace(use, kind=kind, sandboxed=True)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from bough.core.policy import globs
 
@@ -20,6 +21,9 @@ _CUTS = re.compile(r"[;&|<>()`\n\r]|\$(?=\()")
 _CONTINUED = re.compile(r"\\\r?\n")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*")
 _QUOTES = str.maketrans("", "", "\"'\\")
+# The part of a pattern that is compared as it is.
+_BEFORE_WILDCARDS = re.compile(r"[^*?\[]*")
+MOST_COMMANDS = 500
 # Words that only introduce the real command; only they know where it starts after their options.
 WRAPPERS = frozenset(
     {"!", "{", "builtin", "busybox", "case", "chroot", "command", "do", "doas", "elif", "else", "env", "eval", "exec"}
@@ -61,20 +65,48 @@ def command_touched(pattern: str, command: str) -> bool:
     return any(_touched(stripped, item) for item in dict.fromkeys((line, joined)))
 
 
+def too_many_commands(command: str) -> bool:
+    """Tells whether a line has more different commands than rules are compared with; a person is asked about it."""
+    line = command.strip(BLANKS)
+    return any(len(_commands(item)) > MOST_COMMANDS for item in dict.fromkeys((line, _CONTINUED.sub("", line))))
+
+
 def _touched(pattern: str, line: str) -> bool:
     if globs.matches(pattern, line):
         return True
+    beginning = _BEFORE_WILDCARDS.match(pattern)
+    literal = beginning[0] if beginning else ""
+    # Most rules are about programs that the line does not name anywhere.
+    return any(
+        literal in command.text and globs.matches_end(pattern, command.text, command.starts)
+        for command in _commands(line)
+    )
+
+
+class _Command(NamedTuple):
+    """The words of one command in a line, and where among them it may start."""
+
+    text: str
+    starts: tuple[int, ...]
+
+
+@lru_cache(maxsize=32)
+def _commands(line: str) -> tuple[_Command, ...]:
+    """Returns the different commands of a line. Cached, because each rule is compared with them."""
+    commands: dict[_Command, None] = {}
     hidden = False
     for operator, part in _parted(line):
         # The word after a redirection is a file, or what a quote makes one; the command follows it.
         hidden = hidden or operator in "<>"
         written = part.split()
         words = [word for item in written if (word := item.translate(_QUOTES))]
-        if globs.matches_end(pattern, " ".join(words), _starts(words, wrapped=hidden or _is_open(written))):
-            return True
+        is_open = _is_open(written)
+        commands[_Command(" ".join(words), tuple(_starts(words, wrapped=hidden or is_open)))] = None
         # A part that ends inside a quote, or is empty, does not yet say where the command starts.
-        hidden = (hidden and not words) or (_is_open(written) and all(map(_ASSIGNMENT.fullmatch, words)))
-    return False
+        hidden = (hidden and not words) or (is_open and all(map(_ASSIGNMENT.fullmatch, words)))
+        if len(commands) > MOST_COMMANDS:
+            break
+    return tuple(commands)
 
 
 def _parted(line: str) -> Iterator[tuple[str, str]]:

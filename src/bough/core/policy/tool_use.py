@@ -8,17 +8,18 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, cast, get_args
-from urllib.parse import unquote
 
 import msgspec
 
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import McpVocabulary, Quirks, ToolVocabulary
-from bough.core.policy import globs
-from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG, below
+from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG
 from bough.core.policy.patterns import SHELLS
-from bough.model.tool import ToolKind, ToolUse
+from bough.core.policy.protected_paths import Places, absolute, agents_patterns, resolved
+from bough.core.policy.protections import NamedPaths, protections
+from bough.model.tool import Protection, ToolKind, ToolUse
 
 Json = dict[str, Any]
 
@@ -27,6 +28,7 @@ KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 BY_PATH = ("read", "edit", "search")
 # Every file is looked up on disk, so a use that names more of them is of kind `other`.
 MOST_PATHS = 200
+LONGEST_PATH = 4096
 # Arguments that agents usually put commands, files and patches in; an agent's vocabulary adds to them.
 COMMAND_ARGUMENTS = ("command", "cmd", "fullCommandText")
 PATH_ARGUMENTS = frozenset(
@@ -36,8 +38,6 @@ PATH_ARGUMENTS = frozenset(
 PATCH_ARGUMENTS = ("diff", "patch", "patchText", "input")
 # An agent describes the same command differently each time; a person is not asked again for that.
 DESCRIPTIONS = frozenset({"description", "justification"})
-# Writing here grants rights later: hooks and configuration of git. The catalog adds what agents take rights from.
-GIT_FOLDER = (".git",)
 _PATCHED = re.compile(
     r"^(?:Index: |\+\+\+ |--- |rename (?:from|to) |\*\*\* (?:(?:Add|Update|Delete) File|Move to): )(.+?)(?:\t.*)?$",
     re.MULTILINE,
@@ -52,10 +52,13 @@ class McpTool(NamedTuple):
     unclear: bool = False
 
 
-def read(catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[str] = ()) -> ToolUse:
+def read(
+    catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[str] = (), worktrees: Sequence[str] = ()
+) -> ToolUse:
     """Reads a tool use from a folded tool call: everything the agent said about it before and with its question.
 
-    `servers` are the names of the MCP servers that the session was given.
+    `servers` are the names of the MCP servers that the session was given, `worktrees` the folders of all worktrees.
+    Looks at files, which may be slow.
     """
     entry = catalog.entry(agent)
     vocabulary = entry.tools if entry is not None else ToolVocabulary()
@@ -87,14 +90,17 @@ def read(catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[s
     own_plan = name in vocabulary.plans and mcp.server is None and not mcp.unclear and nothing_else
     if own_plan:
         kind = "think"
+    strings = tuple(islice(_strings(arguments), MOST_PATHS)) if kind == "mcp" and mcp.server != OWN_SERVER else ()
     many = len(paths) > MOST_PATHS
     if many:
         kind = "other"
-    named = tuple(dict.fromkeys(_absolute(home, path) for path in paths[:MOST_PATHS]))
-    resolved = tuple(dict.fromkeys(_resolved(path) for path in named))
-    known = frozenset(resolved)
+    named = tuple(dict.fromkeys(absolute(home, path) for path in paths[:MOST_PATHS]))
+    resolved_paths = tuple(dict.fromkeys(resolved(path) for path in named))
+    known = frozenset(resolved_paths)
+    folders = tuple(path for path in resolved_paths if kind in TAKES_ALONG and _is_folder(path))
+    places = Places.of(catalog.data, worktrees, home, agents_patterns(catalog.protected))
+    protected, unread = protections(places, NamedPaths(kind, (*named, *resolved_paths), folders, strings, command))
     may_be_mcp = mcp.unclear or (kind == "other" and not (vocabulary.mcp.recognized or tool_name))
-    patterns = (GIT_FOLDER, *catalog.protected)
     return ToolUse(
         agent=agent,
         cwd=home,
@@ -102,16 +108,17 @@ def read(catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[s
         name=name,
         server=mcp.server,
         command=command,
-        paths=resolved,
+        paths=resolved_paths,
         named=tuple(path for path in named if path not in known),
-        folders=tuple(path for path in resolved if kind in TAKES_ALONG and _is_folder(path)),
-        protected=tuple(path for path in resolved if is_protected(path, home, patterns)),
+        folders=folders,
+        protected=protected,
+        unread=unread,
         many=many,
         sandboxed=quirks.sandboxed,
         own_plan=own_plan,
         unsure_server=mcp.server is None and may_be_mcp,
         title=describe(f"{mcp.server}/{name}" if mcp.server else title or name or kind),
-        key=_key(kind, f"{mcp.server}/{name}" if mcp.server else title, arguments, body, resolved),
+        key=_key(kind, f"{mcp.server}/{name}" if mcp.server else title, arguments, body, resolved_paths, protected),
     )
 
 
@@ -136,19 +143,6 @@ def call(body: Json) -> Json:
 def describe(title: str) -> str:
     """Returns a title on one line, cut to 500 characters."""
     return " ".join(title.replace("\0", "").split())[:500]
-
-
-def is_protected(path: str, cwd: str, patterns: Iterable[tuple[str, ...]]) -> bool:
-    """Tells whether a path below `cwd` fits one of the patterns anywhere. Ignores case, as some file systems do."""
-    if not below(path, cwd):
-        return False
-    names = path[len(cwd.rstrip("/")) + 1 :].casefold().split("/")
-    return any(_fits(names, pattern) for pattern in patterns)
-
-
-def _fits(names: list[str], pattern: tuple[str, ...]) -> bool:
-    windows = zip(*(names[start:] for start in range(len(pattern))), strict=False)
-    return any(all(map(globs.matches, pattern, window)) for window in windows)
 
 
 # Names
@@ -312,23 +306,19 @@ def _dicts(value: Any) -> list[Json]:
     return [_dict(item) for item in _list(value)]
 
 
+def _strings(value: Any, depth: int = 4) -> Iterator[str]:
+    """Yields the texts in a tool's arguments that may be paths."""
+    if isinstance(value, str):
+        if 0 < len(value) <= LONGEST_PATH and "/" in value and "\0" not in value:
+            yield value
+    elif depth and isinstance(value, dict | list):
+        items = cast("Json", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+        for item in items:
+            yield from _strings(item, depth - 1)
+
+
 def _texts(value: Any) -> list[str]:
     return [item for item in _list(value) if isinstance(item, str) and item]
-
-
-def _absolute(cwd: str, path: str) -> str:
-    if path.startswith("file://"):
-        path = unquote(path.removeprefix("file://"))
-    if path.startswith("~") and "\0" not in path:
-        path = os.path.expanduser(path)
-    return os.path.normpath(os.path.join(cwd, path)) if ".." not in path.split("/") else os.path.join(cwd, path)
-
-
-def _resolved(path: str) -> str:
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):
-        return path
 
 
 def _is_folder(path: str) -> bool:
@@ -338,13 +328,18 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-def _key(kind: str, title: str, arguments: Json, body: Json, paths: tuple[str, ...]) -> str:
+def _key(
+    kind: str, title: str, arguments: Json, body: Json, paths: tuple[str, ...], protected: tuple[Protection, ...]
+) -> str:
     """Returns the key by which "always" recognizes the same use: its title or files for people, and a digest of every
-    character of it and of its arguments. The title is cut and its white space folded, which may hide the harm."""
+    character of it and of its arguments. The title is cut and its white space folded, which may hide the harm. A
+    command that has come to lead to a protected path is another use."""
     if kind in BY_PATH and paths:
         title, exact = ", ".join(paths), [kind, sorted(paths)]
     else:
         inputs: Any = {name: value for name, value in arguments.items() if name not in DESCRIPTIONS}
         exact = [kind, title, inputs or _dict(body.get("result")).get("content"), sorted(paths)]
+    if protected:
+        exact.append([protection.path for protection in protected])
     digest = hashlib.sha256(msgspec.json.encode(exact, order="sorted")).hexdigest()
     return f"{kind}: {describe(title)} ({digest[:16]})"

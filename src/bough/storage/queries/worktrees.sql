@@ -16,6 +16,10 @@ SELECT * FROM worktrees WHERE id = :id
 -- Returns the worktree at a path that is not removed.
 SELECT * FROM worktrees WHERE path = :path AND removed_at IS NULL
 
+-- name: paths
+-- Returns the folders of all worktrees that are not removed.
+SELECT path FROM worktrees WHERE removed_at IS NULL ORDER BY path
+
 -- name: of_repo
 -- Returns the worktrees of a repository that are not removed.
 SELECT * FROM worktrees WHERE repo_id = :repo_id AND removed_at IS NULL ORDER BY created_at, id

@@ -1,0 +1,338 @@
+"""Tries to write protected paths in every mode, with every tool and every spelling, without a person's word."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.agents.catalog import load_catalog
+from bough.core.policy.decide import Verdict, decide
+from bough.core.policy.shell_paths import LONGEST_COMMAND
+from bough.core.policy.tool_use import read
+from bough.model.session import MODES, PermissionMode
+from tests.core.policy.policies import rule
+
+ASKING: tuple[PermissionMode, ...] = ("default", "ask", "acceptEdits", "auto", "on-failure")
+BYPASSING: tuple[PermissionMode, ...] = ("bypassPermissions", "allow-all")
+# Relative to the session's folder, which is `~/code/repo`.
+PROTECTED = [
+    ".git/config",
+    ".git/hooks/pre-commit",
+    ".git",
+    "sub/.git/config",
+    "HEAD",
+    "new/HEAD",
+    "bare/config",
+    "bare/hooks/post-checkout",
+    "bare/objects/info/alternates",
+    ".gitmodules",
+    ".envrc",
+    "sub/.envrc",
+    ".bashrc",
+    ".zshenv",
+    ".vscode/tasks.json",
+    ".vscode/launch.json",
+    ".vscode/settings.json",
+    "x.code-workspace",
+    ".devcontainer/devcontainer.json",
+    ".idea/runConfigurations/a.xml",
+    ".idea/workspace.xml",
+    ".zed/tasks.json",
+    ".nvim.lua",
+    ".husky/pre-commit",
+    ".pre-commit-config.yaml",
+    ".github/workflows/ci.yml",
+    ".gitlab-ci.yml",
+    "Jenkinsfile",
+    ".circleci/config.yml",
+    ".claude/settings.json",
+    ".mcp.json",
+    ".worktrees/other/a.py",
+    "../../.gitconfig",
+    "../../.ssh/authorized_keys",
+    "../../.profile",
+    "../../.config/fish/config.fish",
+    "../../.local/bin/tool",
+    "../sibling/.git/config",
+]
+DATA = ["config.toml", "agents/evil.toml", "bough.db", "server.json", "homes/codex/config.toml", ""]
+ORDINARY = [
+    "a.py",
+    "src/head.py",
+    "docs/git.md",
+    ".gitignore",
+    ".github/CODEOWNERS",
+    ".vscode/notes.md",
+    "config",
+    "refs/x",
+]
+
+
+@dataclass
+class Machine:
+    """A home folder with Bough's data folder, a repository with a session, and another session's worktree."""
+
+    home: Path
+    repo: Path
+    data: Path
+
+    def use(self, body: dict[str, Any]) -> Any:
+        other = str(self.repo / ".worktrees" / "other")
+        return read(load_catalog(self.data), "demo", str(self.repo), body, (), [other])
+
+    def judge(self, mode: PermissionMode, body: dict[str, Any], *rules: Any) -> Verdict:
+        return decide(mode, self.use(body), rules, [])
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    home = tmp_path / "home"
+    repo, data = home / "code" / "repo", home / ".local" / "share" / "bough"
+    for folder in (
+        repo / ".git" / "hooks",
+        repo / "src",
+        repo / ".worktrees" / "other",
+        data / "agents",
+        home / ".ssh",
+    ):
+        folder.mkdir(parents=True)
+    (repo / "bare" / "objects").mkdir(parents=True)
+    (repo / "bare" / "HEAD").write_text("ref: refs/heads/main\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    return Machine(home, repo, data)
+
+
+def edit(path: str | Path) -> dict[str, Any]:
+    return {"kind": "edit", "title": "Write", "locations": [{"path": str(path)}]}
+
+
+def run(command: str) -> dict[str, Any]:
+    return {"kind": "execute", "title": command, "args": {"command": command}}
+
+
+def look(path: str | Path) -> dict[str, Any]:
+    return {"kind": "read", "title": "Read", "locations": [{"path": str(path)}]}
+
+
+def spellings(machine: Machine, path: str) -> list[str]:
+    """Returns different spellings of a path that is relative to the session's folder."""
+    absolute = os.path.normpath(machine.repo / path)
+    folder, name = os.path.split(absolute)
+    link = machine.repo / "link"
+    if not link.is_symlink():
+        link.symlink_to(folder)
+    return [
+        path,
+        absolute,
+        f"~/{os.path.relpath(absolute, machine.home)}",
+        f"src/../{path}",
+        f"./{path}",
+        f"link/{name}",
+        f"file://{absolute}",
+        f"{folder}//{name}",
+        absolute.replace("/git", "/GIT").replace(".git", ".Git").replace(".vscode", ".VSCode"),
+    ]
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_edits_are_asked_about_in_every_spelling(machine: Machine, path: str) -> None:
+    """P3: No mode below bypassPermissions edits a protected path without a person, whatever the spelling."""
+    for spelled, mode in itertools.product(spellings(machine, path), ASKING):
+        verdict = machine.judge(mode, edit(spelled))
+        assert verdict.effect == "ask", (mode, spelled)
+    for mode in BYPASSING:
+        assert machine.judge(mode, edit(path)).effect == "allow"
+
+
+def test_a_name_that_is_a_link_is_protected_too(machine: Machine) -> None:
+    """P3: A dotfile that leads to an ordinary folder is protected by its name."""
+    (machine.home / "dots").mkdir()
+    (machine.home / ".zshrc").symlink_to(machine.home / "dots" / "zshrc")
+    assert machine.judge("acceptEdits", edit("~/.zshrc")).effect == "ask"
+    assert "dotfile" in machine.judge("acceptEdits", edit("~/.vimrc.d/x")).reason
+
+
+@pytest.mark.parametrize("path", ORDINARY)
+def test_ordinary_files_are_edited(machine: Machine, path: str) -> None:
+    """P3: Names that only look like protected ones are accepted as before."""
+    assert machine.judge("acceptEdits", edit(path)).effect == "allow"
+
+
+WRITES = [
+    "echo x > {}",
+    "echo x >> {}",
+    "echo x >| {}",
+    "echo x &> {}",
+    "echo x | tee {}",
+    "tee -a {} < a",
+    "cp a {}",
+    "mv a {}",
+    "ln -s a {}",
+    "ln -sf {} a",
+    "sed -i s/a/b/ {}",
+    "dd if=a of={}",
+    "install -m 755 a {}",
+    "sh -c 'echo x > {}'",
+    'bash -lc "cp a {}"',
+    "env A=b cp a {}",
+    "sudo tee {}",
+    "true && cp a {}",
+    "P={}; cp a $P",
+    "python3 -c \"open('{}', 'w')\"",
+    "$(cp a {})",
+    "rm -rf {}",
+    "touch {}",
+    "rsync --files-from=a . {}",
+    "git -C . config --file={} a.b c",
+]
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_no_wide_rule_allows_a_command_on_protected_paths(machine: Machine, command: str) -> None:
+    """P3: A rule that allows commands does not allow those that name a protected path, unless it spells it."""
+    allow = rule("allow", kind="execute")
+    paths = [".git/hooks/pre-commit", "~/.ssh/authorized_keys", ".github/workflows/ci.yml", ".worktrees/other/a.py"]
+    for path, mode in itertools.product(paths, ASKING):
+        absolute = os.path.normpath(machine.repo / os.path.expanduser(path))
+        for spelled in (path, absolute, f"src/../{path}" if path[0] == "." else path):
+            line = command.format(spelled)
+            assert machine.judge(mode, run(line), allow).effect == "ask", line
+    if "git" not in command:
+        assert machine.judge("default", run(command.format("a.py")), allow).effect == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git config core.fsmonitor ./evil",
+        "git config --global core.hooksPath /tmp/x",
+        "git -C src config core.fsmonitor ./evil",
+        "cd src && git config core.editor x",
+        "git --git-dir=.git config a.b c",
+        "cd .git && echo x > config",
+        "cd ~ && echo x > .gitconfig",
+        "cd ~/.ssh; cat a >> authorized_keys",
+        "echo x > $HOME/.bashrc",
+        "echo x > ${HOME}/.bashrc",
+        'echo x > .g"i"t/config',
+        "echo x > .g\\it/config",
+        "cp a .gi?/config",
+        "cp a .{git,x}/config",
+        "cp a ~/.ss*/authorized_keys",
+        "bash <<EOF\ncp a .git/config\nEOF",
+    ],
+)
+def test_indirect_commands(machine: Machine, command: str) -> None:
+    """P3: Options, folders, quotes, wildcards and variables do not hide a protected path."""
+    assert machine.judge("default", run(command), rule("allow", kind="execute")).effect == "ask"
+    assert machine.use(run(command)).protected
+
+
+def test_a_rule_that_spells_the_path_allows(machine: Machine) -> None:
+    """P3: A person allows a protected path by a rule that names it, and a command by a rule that equals it."""
+    workflow = edit(".github/workflows/ci.yml")
+    assert machine.judge("default", workflow, rule("allow", path=".github/workflows/*")).effect == "allow"
+    assert machine.judge("default", workflow, rule("allow", path="**", kind="edit")).effect == "ask"
+    assert machine.judge("acceptEdits", workflow, rule("allow", kind="edit")).effect == "ask"
+    exact = run("git config user.name me")
+    assert machine.judge("default", exact, rule("allow", command="git config user.name me")).effect == "allow"
+    assert machine.judge("default", exact, rule("allow", command="git *")).effect == "ask"
+    assert machine.judge("default", run("git log"), rule("allow", command="git *")).effect == "allow"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", DATA)
+def test_the_data_folder_is_never_touched(machine: Machine, mode: PermissionMode, name: str) -> None:
+    """P3: No mode, no rule and no command lets an agent into Bough's data folder."""
+    path = str(machine.data / name).rstrip("/")
+    relative = os.path.relpath(path, machine.repo)
+    everything = [rule("allow", kind=kind, path=f"{machine.data}/**") for kind in ("edit", "read", "delete", "move")]
+    for spelled in (path, relative, f"~/.local/share/bough/{name}", f"../../.LOCAL/share/Bough/{name}"):
+        assert machine.judge(mode, edit(spelled), *everything).effect == "deny", spelled
+        assert machine.judge(mode, {**edit(spelled), "kind": "delete"}, *everything).effect == "deny"
+        for command in ("echo x > {}", "rm -r {}", "cp a {}", "cd {} && tee x", "sqlite3 {}", "sh -c 'tee {}'"):
+            line = command.format(spelled)
+            assert machine.judge(mode, run(line), rule("allow", kind="execute")).effect == "deny", line
+    link = machine.repo / "data-link"
+    link.symlink_to(machine.data)
+    assert machine.judge(mode, edit(f"data-link/{name}")).effect == "deny"
+    assert machine.judge(mode, run(f"echo x > data-link/{name}")).effect == "deny"
+
+
+@pytest.mark.parametrize("mode", BYPASSING)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ~/.local/share/bough/server.json",
+        "cat $HOME/.local/share/bough/server.json",
+        "cat ~/.local/share/b*/server.json",
+        "cd ~/.local/share && cat bough/server.json",
+        "rm -rf ~/.local",
+        "mv ~/.local/share /tmp/x",
+        "chmod -R 777 ~",
+        "python3 -c \"print(open('{data}/server.json').read())\"",
+        "tar czf x.tgz -C ~/.local/share bough",
+        "X=~/.local/share/bough; cat $X/server.json",
+    ],
+)
+def test_commands_on_the_data_folder(machine: Machine, mode: PermissionMode, command: str) -> None:
+    """P3: Also in modes that allow everything, commands that name the data folder are denied."""
+    assert machine.judge(mode, run(command.replace("{data}", str(machine.data)))).effect == "deny"
+
+
+def test_moving_a_folder_above_the_data_folder(machine: Machine) -> None:
+    """P3: Deleting or moving a folder takes along what is in it."""
+    for kind, path in itertools.product(("delete", "move"), (machine.home, machine.home / ".local")):
+        assert machine.judge("allow-all", {**edit(path), "kind": kind}).effect == "deny"
+
+
+def test_a_neighbor_of_the_data_folder_is_open(machine: Machine) -> None:
+    """P3: Names that begin like the data folder's, and commands that say nothing about it, stay allowed."""
+    for command in (f"ls {machine.data}-backup", "ls ~/.local/share", "cat a.py", f"ls {machine.data}/tmp/x"):
+        assert machine.judge("allow-all", run(command)).effect == "allow", command
+
+
+@pytest.mark.parametrize("path", ["~/.ssh/id_ed25519", "~/.aws/credentials", "~/.netrc", "~/.claude/.credentials.json"])
+def test_reading_secrets_is_asked_about(machine: Machine, path: str) -> None:
+    """P3: A rule that allows reading does not allow reading keys and logins."""
+    rules = [rule("allow", kind="read"), rule("allow", kind="execute")]
+    for mode in ASKING:
+        assert machine.judge(mode, look(path), *rules).effect == "ask"
+        assert machine.judge(mode, run(f"cat {path}"), *rules).effect == "ask"
+        assert machine.judge(mode, look("a.py"), *rules).effect == "allow"
+    assert machine.judge("bypassPermissions", look(path)).effect == "allow"
+    assert machine.judge("bypassPermissions", look(machine.data / "server.json")).effect == "deny"
+
+
+def test_tools_of_servers_name_paths_too(machine: Machine) -> None:
+    """P3: The arguments of an MCP server's tool are searched for the data folder."""
+    body = {"name": "mcp__files__write", "args": {"to": {"file": "~/.local/share/bough/config.toml"}}}
+    use = machine.use(body)
+    assert use.kind == "mcp"
+    assert decide("allow-all", use, [rule("allow", kind="mcp")], []).effect == "deny"
+
+
+def test_an_always_does_not_outlive_what_it_was_about(machine: Machine) -> None:
+    """P3: A command that has come to lead to a protected path is another use than the one a person has allowed."""
+    (machine.repo / "out").mkdir()
+    before = machine.use(run("cp a out/config")).key
+    (machine.repo / "out").rmdir()
+    (machine.repo / "out").symlink_to(machine.repo / ".git")
+    assert machine.use(run("cp a out/config")).key != before
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "bypassPermissions", "allow-all"])
+def test_long_commands_are_asked_about(machine: Machine, mode: PermissionMode) -> None:
+    """P3: A command that is too long to be read is asked about in every mode, whatever rules allow."""
+    command = f"echo {'x ' * LONGEST_COMMAND}"
+    allow = rule("allow", kind="execute")
+    assert machine.judge(mode, run(command), allow, rule("allow", command="echo *")).effect == "ask"
+    assert machine.judge(mode, run(command), rule("deny", kind="execute")).effect == "deny"
+    assert machine.judge(mode, run(command), rule("deny", command="rm *")).effect == "ask"
+    assert machine.judge("plan", run(command), allow).effect == "deny"

@@ -16,6 +16,7 @@ from bough.core.policy.shell_paths import LONGEST_COMMAND
 from bough.core.policy.tool_use import read
 from bough.model.session import MODES, PermissionMode
 from tests.core.policy.policies import rule
+from tests.support.server import serving
 
 ASKING: tuple[PermissionMode, ...] = ("default", "ask", "acceptEdits", "auto", "on-failure")
 BYPASSING: tuple[PermissionMode, ...] = ("bypassPermissions", "allow-all")
@@ -336,3 +337,53 @@ def test_long_commands_are_asked_about(machine: Machine, mode: PermissionMode) -
     assert machine.judge(mode, run(command), rule("deny", kind="execute")).effect == "deny"
     assert machine.judge(mode, run(command), rule("deny", command="rm *")).effect == "ask"
     assert machine.judge("plan", run(command), allow).effect == "deny"
+
+
+@pytest.mark.parametrize(
+    ("mode", "prompt", "asked"),
+    [
+        ("acceptEdits", "[[write .git/hooks/pre-commit x]]", True),
+        ("acceptEdits", "[[write HEAD x]]", True),
+        ("acceptEdits", "[[write a.txt x]]", False),
+        ("auto", "[[write .github/workflows/x.yml x]]", True),
+        ("auto", "[[run echo x > .git/config]]", True),
+        ("auto", "[[run echo x > ~/.profile]]", True),
+        ("auto", "[[run echo x > b.txt]]", False),
+    ],
+)
+async def test_the_demo_agent_asks(tmp_path: Path, mode: str, prompt: str, asked: bool) -> None:
+    """P3: The agent that comes with Bough leaves protected paths to a person in the modes in which it does not ask."""
+    async with serving(tmp_path) as server:
+        repo = await server.client.repo(server.repo())
+        session = await server.client.session(repo["id"], agent="demo", permissionMode=mode)
+        task = await server.client.prompt(session["id"], prompt)
+        if asked:
+            approval = await server.client.approval(session["id"])
+            assert "touches" in approval["reason"]
+        else:
+            assert (await server.client.wait_task(task))["status"] == "completed"
+
+
+@pytest.mark.parametrize("prompt", ["[[write {data}/config.toml x]]", "[[run echo x > {data}/config.toml]]"])
+async def test_the_data_folder_at_work(tmp_path: Path, prompt: str) -> None:
+    """P3: In a mode that allows everything, an agent's question about the data folder is denied without a person."""
+    async with serving(tmp_path) as server:
+        repo = await server.client.repo(server.repo())
+        session = await server.client.session(repo["id"], agent="demo", permissionMode="bypassPermissions")
+        data = server.services.settings.data_path
+        task = await server.client.prompt(session["id"], prompt.replace("{data}", str(data)))
+        await server.client.wait_task(task)
+        assert not (data / "config.toml").exists()
+        (row,) = (await server.client.get(f"/api/approvals?sessionId={session['id']}"))["approvals"]
+        assert (row["status"], "Bough's data folder" in row["reason"]) == ("denied", True)
+
+
+async def test_nobody_is_no_person(tmp_path: Path) -> None:
+    """P4: An unattended session that allows what nobody answers does not allow protected paths."""
+    async with serving(tmp_path, approval_timeout=0.05 / 60) as server:
+        repo = await server.client.repo(server.repo())
+        session = await server.client.session(repo["id"], agent="demo", permissionMode="acceptEdits", headless="allow")
+        await server.client.wait_task(await server.client.prompt(session["id"], "[[write .envrc x]]"))
+        assert not (Path(session["cwd"]) / ".envrc").exists()
+        await server.client.wait_task(await server.client.prompt(session["id"], "[[run touch b.txt]]"))
+        assert (Path(session["cwd"]) / "b.txt").exists()

@@ -12,6 +12,7 @@ from bough.agents.acp_server.session_store import now
 from bough.agents.acp_server.turn import PermissionCancelled
 from bough.agents.acp_server.updates import ToolCall, text_content
 from bough.agents.demo.permissions import TRUSTED_SERVER, Action, decide
+from bough.agents.demo.protected import asks_about_command, asks_about_file
 from bough.agents.demo.tools import plan_change, run_command
 from bough.agents.demo.updates import DemoUpdates
 from bough.agents.json_rpc import Json, RpcError
@@ -38,7 +39,9 @@ class ToolRunner:
             locations=[{"path": change.path}],
             rawInput={"path": change.path, "text": text},
         )
-        if not await self._permit(tool, "write" if change.inside else "write-outside"):
+        state = self._file.state()
+        protected = asks_about_file(change.path, state.folder, unlimited=decide(state.mode, "mcp") == "allow")
+        if not await self._permit(tool, "write" if change.inside else "write-outside", protected=protected):
             return
         tool.start()
         try:
@@ -51,7 +54,8 @@ class ToolRunner:
     async def run(self, command: str) -> None:
         """Runs a shell command."""
         tool = self._announce(title=command, name="run", kind="execute", rawInput={"command": command})
-        if not await self._permit(tool, "run"):
+        protected = asks_about_command(command, unlimited=decide(self._file.state().mode, "mcp") == "allow")
+        if not await self._permit(tool, "run", protected=protected):
             return
         tool.start()
         try:
@@ -104,15 +108,16 @@ class ToolRunner:
         self.current = ToolCall(self._updates, **fields)
         return self.current
 
-    async def _permit(self, tool: ToolCall, action: Action) -> bool:
-        """Returns whether the tool call may go on. If not, reports it as failed, with the reason."""
+    async def _permit(self, tool: ToolCall, action: Action, *, protected: bool = False) -> bool:
+        """Returns whether the tool call may go on. If not, reports it as failed, with the reason. Protected paths are
+        always asked about."""
         state = self._file.state()
         decision = decide(state.mode, action)
         kind: str = tool.fields["kind"]
         if decision == "refuse":
             tool.fail(f"Refused: mode {state.mode} allows reading only.")
             return False
-        if decision == "allow" or kind in state.always_allowed:
+        if not protected and (decision == "allow" or kind in state.always_allowed):
             return True
         try:
             answer = await self._updates.request_permission(tool.fields, options())

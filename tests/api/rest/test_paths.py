@@ -184,7 +184,8 @@ async def test_context_files_stay_in_the_folder(server: Running, tmp_path: Path)
 
 
 async def test_the_data_folder_is_refused(tmp_path: Path) -> None:
-    """W3: Paths inside Bough's data folder are refused and logged; a folder that contains it is allowed."""
+    """W3: Paths inside Bough's data folder are refused and logged; a folder that contains it needs a person's
+    word."""
     async with serving(tmp_path, workspace_root=str(tmp_path)) as server:
         inside = make_repo(server.data / "repo")
         (tmp_path / "link").symlink_to(server.data)
@@ -195,8 +196,9 @@ async def test_the_data_folder_is_refused(tmp_path: Path) -> None:
         home = (await register(server, tmp_path)).json()
         token = {"contextFiles": [str(server.data / "token")]}
         asked = {"repoId": home["id"], "agent": "demo"}
-        refused(await server.client.http.post("/api/sessions", json=asked | token), 403, "path_in_data_folder")
-        session = await server.client.session(home["id"])
+        refused(await server.client.http.post("/api/sessions", json=asked | token | {"confirmFolder": True}), 403, "path_in_data_folder")
+        refused(await server.client.http.post("/api/sessions", json=asked), 409, "folder_unconfirmed")
+        session = await server.client.session(home["id"], confirmFolder=True)
         path = f"/api/sessions/{session['id']}"
         refused(await server.client.http.patch(path, json=token), 403, "path_in_data_folder")
         # A registered repository is checked again.

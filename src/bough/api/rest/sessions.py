@@ -71,9 +71,10 @@ class TaskList(msgspec.Struct, rename="camel"):
 
 
 class SessionCreated(Session):
-    """The new session, and the task of its initial prompt."""
+    """The new session, the task of its initial prompt, and warnings about its folder."""
 
     task_id: str | None = None
+    warnings: list[str] = msgspec.field(default_factory=list[str])
 
 
 class SessionEnded(Session):
@@ -107,7 +108,7 @@ class Prompted(msgspec.Struct, rename="camel"):
 @post("/sessions", responses=errors(404, 409, 413, 429), summary="Create a session")
 async def create_session(services: Services, caller: Caller, data: JSONBody[NewSession]) -> SessionCreated:
     created = await services.worktree_sessions.create(with_key(caller, data.idempotency_key), data)
-    return SessionCreated(*_values(created.session), task_id=created.task_id)
+    return SessionCreated(*_values(created.session), task_id=created.task_id, warnings=created.warnings)
 
 
 @get("/sessions", responses=errors(404, 409), summary="List sessions, newest first")

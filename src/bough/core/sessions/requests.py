@@ -36,6 +36,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     initial_prompt: str | None = None
     # Files that are attached to the initial prompt.
     files: NewFiles = msgspec.UNSET
+    # A person's word that the session may work in a folder that contains Bough's data folder or belongs to git.
+    confirm_folder: bool = False
     idempotency_key: str | None = None
 
 
@@ -60,6 +62,8 @@ class OpenedSession(msgspec.Struct):
 
     session: Session
     task_id: str | None
+    # What the person who created it should know about its folder.
+    warnings: list[str] = []
 
 
 class SessionFilter(msgspec.Struct):

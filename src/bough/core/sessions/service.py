@@ -34,6 +34,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.worktrees.paths import file_inside, resolve_inside
 from bough.core.worktrees.records import session_folder, usable
+from bough.core.worktrees.session_folders import check_session_folder, folder_warnings
 from bough.errors import Conflict, Denied, Internal, Invalid
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
@@ -106,6 +107,7 @@ class Sessions:
         cwd = resolve_inside(self._settings.root_path, folder, noun="folder", data=data)
         if new.folder is not None:
             cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
+        check_session_folder(caller, cwd, data, confirmed=new.confirm_folder)
         context_files = [str(file_inside(cwd, path, data=data)) for path in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
@@ -146,7 +148,7 @@ class Sessions:
                 task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=attached)
                 task_id = task.id
                 session = await records.session(change.tx, session.id)
-            return OpenedSession(session, task_id)
+            return OpenedSession(session, task_id, folder_warnings(cwd))
 
         opened = await self._store.write_once(
             caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), OpenedSession, work

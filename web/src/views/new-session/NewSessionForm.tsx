@@ -2,12 +2,14 @@
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { createSession } from "@/api/actions";
+import { ApiError } from "@/api/client";
 import type { Agent, Repo, Worktree } from "@/api/types";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
 import { getPref, setPref } from "@/lib/prefs";
 import { Button } from "@/ui/controls/Button";
 import { Kbd } from "@/ui/controls/Kbd";
+import { toast } from "@/ui/feedback/toast";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { pickAgent } from "@/views/forms/state/agentReadiness";
 import { type Draft, EMPTY_DRAFT, toNewSession, type WorkingDirectory } from "@/views/forms/state/draft";
@@ -58,9 +60,11 @@ export function NewSessionForm({
   const { prompt, title } = draft;
   useEffect(() => setPref<Typed>(TYPED, prompt || title ? { prompt, title } : undefined), [prompt, title]);
 
+  const [confirmFolder, setConfirmFolder] = useState(false);
   const form = useSubmit(
-    () => createSession(toNewSession(draft, repoId!)),
+    () => createSession({ ...toNewSession(draft, repoId!), ...(confirmFolder && { confirmFolder }) }),
     (session) => {
+      for (const warning of session.warnings ?? []) toast(warning);
       rememberChoices(repoId!, draft);
       setPref(TYPED, undefined);
       navigate(routes.session(session.id));
@@ -78,6 +82,7 @@ export function NewSessionForm({
     // A mode that the user chose stays; the remembered mode of the other repository does not.
     const chosen = draft.mode !== (rememberedChoices(repoId).mode ?? null);
     setRepoId(next);
+    setConfirmFolder(false);
     set({
       ...initial(next, last.directory ?? { kind: "own" }),
       mode: chosen ? draft.mode : (last.mode ?? null),
@@ -108,6 +113,16 @@ export function NewSessionForm({
       </SubmitKeys>
       <div className={css.bar}>
         <FormProblem of={form} />
+        {(confirmFolder || (form.error instanceof ApiError && form.error.code === "folder_unconfirmed")) && (
+          <label className={css.confirm}>
+            <input
+              type="checkbox"
+              checked={confirmFolder}
+              onChange={(event) => setConfirmFolder(event.target.checked)}
+            />
+            Work in this folder anyway
+          </label>
+        )}
         <div className={css.buttons}>
           <span className={css.keys}>
             <Kbd keys="mod+enter" />

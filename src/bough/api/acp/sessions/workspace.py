@@ -43,6 +43,7 @@ async def open_session(services: Services, caller: Caller, request: wire.NewSess
             permission_mode=settings.mode,
             model=settings.model,
             effort=settings.effort,
+            confirm_folder=settings.confirm_folder,
             mcp_server_ids=await mcp_servers.ids(services, caller, request.mcp_servers),
         ),
     )

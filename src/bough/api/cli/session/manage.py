@@ -73,6 +73,12 @@ def new(
         str | None, typer.Option("--prompt", "-p", help="First prompt; - reads it from standard input.")
     ] = None,
     file: Files = None,
+    confirm_folder: Annotated[
+        bool,
+        typer.Option(
+            "--confirm-folder", help="Work there even if the folder contains Bough's data folder or belongs to git."
+        ),
+    ] = False,
     follow: Follow = False,
 ) -> int:
     """Create a session; a new folder is registered as a repo."""
@@ -85,7 +91,7 @@ def new(
     fields |= {"effort": effort, "env": parse_pairs(env), "initialPrompt": text, "files": encode_files(file)}
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields["headless"] = None if headless == "server" else headless
-    body = {name: value for name, value in fields.items() if value is not None}
+    body: Json = {name: value for name, value in fields.items() if value is not None}
     if existing is not None and worktree is not None:
         raise typer.BadParameter(
             "Use either --worktree, which creates a worktree, or --in, which names an existing one."
@@ -96,9 +102,13 @@ def new(
         body["repoId"] = open_repo(ctx.client, repo)
     if worktree is not None:
         body["worktree"] = {"branch": worktree}
+    if confirm_folder:
+        body["confirmFolder"] = True
     cursor = stream.now(ctx.client) if follow else 0
     answer = ctx.client.post("/api/sessions", body, SETUP_WITHIN if worktree else ANSWER_WITHIN)
     created: Json = answer.value
+    for warning in created.get("warnings", []):
+        output.note(f"Warning: {warning}")
     if follow:
         if not ctx.json:
             output.note(f"Session {short(created['id'])} ({created['agent']}, {created['permissionMode']}).")

@@ -37,6 +37,7 @@ const FIELDS: Record<string, FieldName> = {
   path_exists: "directory",
   path_outside_root: "directory",
   path_in_data_folder: "directory",
+  folder_unconfirmed: "form",
   path_not_absolute: "directory",
   bad_path: "directory",
   repo_empty: "directory",

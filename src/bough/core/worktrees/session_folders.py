@@ -1,0 +1,43 @@
+"""Checks the folder of a new session: where an agent could reach git's or Bough's own files, only a person's explicit
+word puts a session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bough.errors import Conflict, Denied
+from bough.model.session import Caller
+
+_OF_A_REPOSITORY = ("HEAD", "objects", "refs")
+
+
+def check_session_folder(caller: Caller, cwd: Path, data: Path, *, confirmed: bool) -> None:
+    """Raises unless a session may work in a folder: `Denied` if a session confirms it for itself, `Conflict` if nobody
+    has confirmed it."""
+    if confirmed and caller.kind == "session":
+        raise Denied("folder_for_people", "Only a person can confirm an unusual folder (confirmFolder).")
+    reason = why_unusual(cwd, data)
+    if reason is not None and not confirmed:
+        raise Conflict(
+            "folder_unconfirmed",
+            f"{cwd} {reason} A person can confirm it: confirmFolder, or bough session new --confirm-folder.",
+            path=str(cwd),
+        )
+
+
+def why_unusual(cwd: Path, data: Path) -> str | None:
+    """Returns why a session should not work in a folder; None if it may."""
+    data_folder = Path(os.path.realpath(data))
+    if cwd in data_folder.parents:
+        return f"contains Bough's data folder {data_folder}, so an agent there could reach Bough's tokens and settings."
+    if ".git" in (part.casefold() for part in cwd.parts) or all((cwd / name).exists() for name in _OF_A_REPOSITORY):
+        return "belongs to git: whoever writes there decides which programs git runs."
+    return None
+
+
+def folder_warnings(cwd: Path) -> list[str]:
+    """Returns what a person should know about a session's folder."""
+    if cwd == Path(os.path.realpath(os.path.expanduser("~"))):
+        return [f"{cwd} is your home folder: the agent sees everything in it. A project's folder is safer."]
+    return []

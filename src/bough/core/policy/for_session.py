@@ -17,6 +17,7 @@ from bough.model.repo import McpServer
 from bough.model.rule import Choice, Rule
 from bough.model.session import Session
 from bough.model.tool import ToolUse
+from bough.model.visible import original_call
 from bough.storage.backend import Tx
 
 
@@ -33,7 +34,7 @@ async def worktrees(tx: Tx) -> list[str]:
 
 async def read_again(tx: Tx, catalog: Catalog, session: Session, approval: Approval) -> ToolUse:
     """Reads the tool use that a stored approval asks about."""
-    tool_call: dict[str, Any] = msgspec.json.decode(approval.tool_call)
+    tool_call: dict[str, Any] = original_call(msgspec.json.decode(approval.tool_call))
     body = Fold().tool(tool_call).body
     if "firstTitle" in tool_call:
         body["firstTitle"] = tool_call["firstTitle"]

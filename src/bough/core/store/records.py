@@ -16,6 +16,7 @@ from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.model.times import just_after
+from bough.model.visible import visible, visible_call
 from bough.storage import queries
 from bough.storage.backend import Tx
 
@@ -187,7 +188,8 @@ async def add_approval(
     on_expiry: str | None = None,
     decided: Decided | None = None,
 ) -> Approval:
-    """Adds an approval: a pending question, or a decision that was made without a person."""
+    """Adds an approval: a pending question, or a decision that was made without a person. Whatever a person may read
+    shows hidden characters as escapes, at every door."""
     approval = await change.tx.one(
         APPROVALS.add,
         Approval,
@@ -195,12 +197,12 @@ async def add_approval(
         session_id=asking.session_id,
         task_id=asking.id,
         attempt=asking.attempt,
-        title=title,
+        title=visible(title),
         tool_kind=tool_kind,
-        tool_call=raw(tool_call),
-        options=raw(options),
+        tool_call=raw(visible_call(tool_call)),
+        options=raw([msgspec.structs.replace(option, name=visible(option.name)) for option in options]),
         request_id=raw(request_id),
-        reason=reason,
+        reason=visible(reason) if reason is not None else None,
         key=key,
         expires_at=expires_at,
         on_expiry=on_expiry,

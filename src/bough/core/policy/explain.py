@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from typing import Literal
@@ -75,9 +76,16 @@ class Explanations:
     async def explain(self, caller: Caller, body: ExplainBody) -> Explanation:
         _check(body)
 
-        async def work(tx: Tx) -> Explanation:
+        async def gather(tx: Tx) -> tuple[Session | None, list[str]]:
             session = await records.session(tx, body.session_id) if body.session_id is not None else None
-            mode, use = self._use(body, session, await for_session.worktrees(tx))
+            return session, await for_session.worktrees(tx)
+
+        session, worktrees = await self._store.read(gather)
+        # In a thread: this looks at files and reads the command.
+        mode, read_use = await asyncio.to_thread(self._use, body, session, worktrees)
+
+        async def work(tx: Tx) -> Explanation:
+            use = read_use
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)

@@ -174,6 +174,7 @@ class Restoring:
         target = await self._checkpoints.get(job.checkpoint_id)
         undo = await self._checkpoints.get(job.id)
         cwd = target.cwd
+        await self._checkpoints.check_folder(cwd)
         sha = await require_commit(cwd, target)
         async with self._checkpoints.gate(cwd), self._checkpoints.alone(cwd):
             planned = await plan(cwd, sha, job.only)
@@ -206,6 +207,7 @@ class Restoring:
 
     async def _restore(self, job: Restore, target: Checkpoint, force: bool) -> Restored:
         cwd = target.cwd
+        await self._checkpoints.check_folder(cwd)
         async with self._checkpoints.gate(cwd):
             session = await self._store.read(lambda tx: self._allowed(tx, target, force))
             async with self._checkpoints.alone(cwd):

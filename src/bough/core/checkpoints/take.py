@@ -18,10 +18,11 @@ from bough.core.store.patience import patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
-from bough.errors import BoughError
+from bough.errors import BoughError, Denied
 from bough.git import checkpoint_refs as refs
 from bough.git.inspect import state as git_state
 from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, take
+from bough.git.workspace import check_workspace
 from bough.model.checkpoint import Checkpoint, Moment
 from bough.model.ids import new_id
 from bough.model.repo import GitState
@@ -172,6 +173,10 @@ class Checkpoints:
         async with self._locks.setdefault(cwd, asyncio.Lock()):
             yield
 
+    async def check_folder(self, cwd: str) -> None:
+        """Raises `Denied` if a folder leads outside the workspace by now (W3)."""
+        await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, cwd)
+
     async def snapshot(self, cwd: str, *, ignored: bool = False) -> Snapshot:
         """Takes the current files without a ref, including ignored ones on request."""
         async with self.alone(cwd):
@@ -216,6 +221,11 @@ class Checkpoints:
     async def _taken(self, task: Task, session: Session, moment: Moment) -> FolderState:
         cwd = session.cwd
         patience = self._settings.checkpoint_patience
+        try:
+            await self.check_folder(cwd)
+        except Denied:
+            # The folder was replaced during the turn. The next prompt, restore or removal says so.
+            return FolderState(None)
         if not self._settings.checkpoints:
             return FolderState(await state(cwd))
         checkpoint = _unmade(session, task.id, moment)

@@ -37,6 +37,7 @@ from bough.core.worktrees.records import session_folder, usable
 from bough.core.worktrees.session_folders import check_session_folder, folder_warnings
 from bough.errors import Conflict, Denied, Internal, Invalid
 from bough.git.inspect import state as git_state
+from bough.git.workspace import check_workspace
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Worktree
@@ -107,6 +108,7 @@ class Sessions:
         cwd = resolve_inside(self._settings.root_path, folder, noun="folder", data=data)
         if new.folder is not None:
             cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
+        check_workspace(self._settings.root_path, data, str(cwd))
         check_session_folder(caller, cwd, data, confirmed=new.confirm_folder)
         context_files = [str(file_inside(cwd, path, data=data)) for path in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None

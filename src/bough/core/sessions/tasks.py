@@ -19,6 +19,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Invalid
+from bough.git.workspace import check_workspace
 from bough.model.message import QUEUED_BASE, Message, user_text
 from bough.model.session import Caller
 from bough.model.task import TASK_STATUSES, Source, Task
@@ -44,6 +45,7 @@ class Tasks:
         async def work(change: Change) -> Task:
             session = await records.session(change.tx, session_id)
             lifecycle.refuse_side_question(session)
+            check_workspace(self._settings.root_path, self._settings.data_path, session.cwd)
             if session.status != "active":
                 lifecycle.check_resumable(session)
                 if not resume:

@@ -134,6 +134,7 @@ class Runner:
     async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
+        await self.checkpoints.check_folder(session.cwd)
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
             agent, session, taken = await self._ready(session, files)

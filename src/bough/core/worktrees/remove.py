@@ -26,6 +26,7 @@ from bough.git import worktrees as git
 from bough.git.paths import below, is_folder, is_there
 from bough.git.repo_lock import alone
 from bough.git.run import GitFailed
+from bough.git.workspace import check_workspace
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
 from bough.settings import Settings
@@ -57,6 +58,7 @@ class Removal:
     async def check(self, worktree_id: str, *, force: bool, besides: str | None = None) -> None:
         """Raises what `remove` would raise. The session `besides` is about to end and does not count."""
         row, repo = await self._store.read(lambda tx: _existing(tx, worktree_id))
+        await self._check_folders(row, repo)
         await self._store.read(lambda tx: _check_unused(tx, row, besides))
         if row.made_by_bough and not force and is_folder(row.path):
             listed = await git.find_worktree(repo.path, row.path)
@@ -72,7 +74,13 @@ class Removal:
             )
         if row.status == "setting_up" and force:
             await self._creation.stop(row.id)
+        await self._check_folders(row, repo)
         return await asyncio.shield(asyncio.create_task(self._remove(row, repo, force, branch)))
+
+    async def _check_folders(self, row: Worktree, repo: Repo) -> None:
+        """Raises `Denied` if the worktree or its repository leads outside the workspace by now (W3)."""
+        for path in (row.path, repo.path):
+            await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, path)
 
     async def _remove(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
         try:

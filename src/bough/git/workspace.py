@@ -1,0 +1,61 @@
+"""Checks again that a folder, and the git folder it belongs to, are inside the workspace root (W3). Both were checked
+when they became known, but an agent may have replaced one by a link since."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import structlog
+
+from bough.errors import Denied
+
+log = structlog.get_logger("bough.security")
+
+# A `.git` file holds one path.
+_LONGEST_LINK = 8192
+
+
+def check_workspace(root: Path, data: Path, folder: str) -> None:
+    """Raises `Denied` and logs it if a folder or its git folder leads outside the root or into Bough's data folder by
+    now. A folder that is gone leads nowhere and is accepted."""
+    inside, private = os.path.realpath(root), os.path.realpath(data)
+    for path in (folder, *git_folders(folder, inside)):
+        real = os.path.realpath(path)
+        if _within(real, inside) and not _within(real, private):
+            continue
+        log.warning("path_escape", given=path, resolved=real, root=inside)
+        where = f"Bough's data folder {private}" if _within(real, private) else f"outside the workspace root {inside}"
+        raise Denied(
+            "path_outside_root",
+            f"The folder {path} now leads to {real}, {where}. Nothing was done there; put the folder back first.",
+        )
+
+
+def git_folders(folder: str, root: str) -> list[str]:
+    """Returns the git folder that a folder belongs to and the one it shares with other worktrees, without running
+    git; empty for a plain folder."""
+    here = Path(os.path.realpath(folder))
+    for candidate in (here, *here.parents):
+        entry = candidate / ".git"
+        try:
+            if entry.is_dir():
+                return [str(entry)]
+            if entry.is_file():
+                own = os.path.join(candidate, _line(entry).removeprefix("gitdir:").strip())
+                shared = Path(own) / "commondir"
+                return [own, os.path.join(own, _line(shared))] if shared.is_file() else [own]
+        except (OSError, ValueError):
+            return [str(entry)]
+        if str(candidate) == root:
+            break
+    return []
+
+
+def _line(file: Path) -> str:
+    with file.open("rb") as content:
+        return os.fsdecode(content.read(_LONGEST_LINK)).strip()
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

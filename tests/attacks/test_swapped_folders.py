@@ -1,0 +1,103 @@
+"""Tries to lead the server out of the workspace by replacing a folder after it was checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.errors import Denied
+from bough.git.workspace import check_workspace, git_folders
+from tests.support.client import Json
+from tests.support.repos import make_repo
+from tests.support.server import Running, serving
+
+
+def outside(tmp_path: Path) -> Path:
+    """Returns a repository that is outside the workspace root."""
+    return make_repo(tmp_path / "outside")
+
+
+def swap(folder: Path, target: Path) -> None:
+    folder.rename(folder.with_name(f"{folder.name}-before"))
+    folder.symlink_to(target)
+
+
+async def refused(server: Running, method: str, path: str, body: Json | None = None) -> None:
+    answer = await server.client.http.request(method, path, json=body)
+    error: dict[str, Any] = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (403, "path_outside_root"), answer.text
+
+
+async def test_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    """W3: Prompts, restores and new sessions check the folder again."""
+    target = outside(tmp_path)
+    async with serving(tmp_path) as server:
+        folder = server.repo()
+        repo = await server.client.repo(folder)
+        session = await server.client.session(repo["id"], agent="demo", permissionMode="acceptEdits")
+        task = await server.client.ask(session["id"], "[[write a.txt x]]")
+        before = sorted(path.name for path in target.iterdir())
+        swap(folder, target)
+        await refused(server, "POST", f"/api/sessions/{session['id']}/prompt", {"text": "[[write b.txt x]]"})
+        await refused(server, "POST", f"/api/tasks/{task['id']}/restore", {"moment": "before"})
+        await refused(server, "POST", "/api/sessions", {"repoId": repo["id"], "agent": "demo"})
+        assert sorted(path.name for path in target.iterdir()) == before
+
+
+async def test_a_turn_that_was_queued_before_the_swap(tmp_path: Path) -> None:
+    """W3: A turn checks the folder when it starts, not only when its prompt is queued."""
+    target = outside(tmp_path)
+    async with serving(tmp_path) as server:
+        folder = server.repo()
+        repo = await server.client.repo(folder)
+        session = await server.client.session(repo["id"], agent="demo", permissionMode="acceptEdits")
+        await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"queuePaused": True})
+        task = await server.client.prompt(session["id"], "[[write b.txt x]]")
+        swap(folder, target)
+        await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"queuePaused": False})
+        ended = await server.client.wait_task(task, "failed")
+        assert "outside the workspace root" in str(ended)
+        assert not (target / "b.txt").exists()
+
+
+async def test_a_worktree_that_became_a_link(tmp_path: Path) -> None:
+    """W3: A removal does not follow a link out of the workspace, also with force."""
+    target = outside(tmp_path)
+    async with serving(tmp_path) as server:
+        repo = await server.client.repo(server.repo())
+        worktree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
+        swap(Path(worktree["path"]), target)
+        for query in ("", "?force=true"):
+            await refused(server, "DELETE", f"/api/worktrees/{worktree['id']}{query}")
+        assert (target / ".git").exists()
+
+
+@pytest.mark.parametrize("sort", ["link", "file", "common"])
+def test_the_git_folder_counts_too(tmp_path: Path, sort: str) -> None:
+    """W3: A `.git` that leads outside, by a link or by its content, is refused."""
+    root, data = tmp_path / "root", tmp_path / "data"
+    folder = root / "repo" / "sub"
+    folder.mkdir(parents=True)
+    check_workspace(root, data, str(folder))
+    target, entry = outside(tmp_path) / ".git", root / "repo" / ".git"
+    if sort == "link":
+        entry.symlink_to(target)
+    elif sort == "file":
+        entry.write_text(f"gitdir: {target}\n")
+    else:
+        (root / "own").mkdir()
+        (root / "own" / "commondir").write_text(f"{target}\n")
+        entry.write_text("gitdir: ../own\n")
+    assert git_folders(str(folder), str(root))
+    with pytest.raises(Denied, match="outside the workspace root"):
+        check_workspace(root, data, str(folder))
+
+
+def test_the_data_folder_counts_too(tmp_path: Path) -> None:
+    """W3: A folder that became a link into Bough's data folder is refused."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "repo").symlink_to(tmp_path / "data")
+    with pytest.raises(Denied, match="data folder"):
+        check_workspace(tmp_path, tmp_path / "data", str(tmp_path / "repo"))

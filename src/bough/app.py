@@ -15,6 +15,7 @@ from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.api.mcp.protocol.calling import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS
+from bough.core.access.page_keys import PageKeys
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.restore import Restoring
@@ -139,6 +140,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     return Services(
         settings=settings,
         store=store,
+        page_keys=PageKeys(store),
         catalog=catalog,
         hub=hub,
         repos=repos,
@@ -217,6 +219,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
     background.start("permissions", services.runner.permissions.follow())
     try:
         await hub_started.wait()
+        await services.page_keys.load()
         await services.boards.ensure_default()
         await services.callbacks.exclude(
             agent.name for agent in services.catalog.entries() if not agent.quirks.takes_reports
@@ -226,6 +229,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.branches.repair()
         await services.restoring.repair()
         await services.recovery.run()
+        background.start("page keys", services.page_keys.run())
         background.start("calls", services.calls.follow())
         background.start("scheduler", services.scheduler.run())
         background.start("maintenance", services.maintenance.run())

@@ -4,10 +4,12 @@ locators for the parts of a session. `conftest` has the fixtures."""
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urldefrag
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page
 
@@ -86,20 +88,33 @@ class Complaints:
 async def visiting(
     chromium: Browser, site: Site, complaints: Complaints, *, logged_in: bool = True, **options: Any
 ) -> AsyncGenerator[BrowserContext]:
-    """Opens a browser with its own cookies; options are Playwright's (viewport, color_scheme, …)."""
+    """Opens a browser with its own cookies and storage; options are Playwright's (viewport, color_scheme, …)."""
     defaults: dict[str, Any] = {"base_url": site.url, "viewport": DESK, "reduced_motion": "reduce", "locale": "en-GB"}
     context = await chromium.new_context(**(defaults | options))
     context.set_default_timeout(PATIENCE)
     complaints.listen(context)
     try:
         if logged_in:
-            # Only the cookie is needed, not the page behind the link.
-            answer = await context.request.get(site.link, max_redirects=0)
-            assert answer.status == 303
+            await _sign_in(context, site)
         yield context
     finally:
         with contextlib.suppress(Error):
             await context.close()
+
+
+async def _sign_in(context: BrowserContext, site: Site) -> None:
+    """Gives a browser the cookie and the key that it would get from the link, without loading a page."""
+    answer = await context.request.get(site.link, max_redirects=0)
+    assert answer.status == 303
+    ticket = urldefrag(answer.headers["location"]).fragment.removeprefix("ticket=")
+    answer = await context.request.post("/sign-in", data={"ticket": ticket}, headers={"origin": site.url})
+    assert answer.status == 201
+    key = json.dumps((await answer.json())["key"])
+    # Once per browser, so that a test which signs it out is not signed in again.
+    await context.add_init_script(
+        f"if (location.origin === {json.dumps(site.url)} && !localStorage.getItem('test.signed-in')) {{"
+        f"localStorage.setItem('test.signed-in', '1'); localStorage.setItem('bough.key', {key}); }}"
+    )
 
 
 async def axe(page: Page) -> list[str]:

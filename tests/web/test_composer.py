@@ -120,9 +120,9 @@ async def test_files_are_attached(site: Site, page: Page) -> None:
     await expect(answer).to_contain_text("notes.txt (text/plain, 12 bytes)")
     await expect(answer).not_to_contain_text("wrong.txt")
     await expect(files).to_be_hidden()
-    link = entries(page, "Prompt").get_by_role("link", name="notes.txt")
-    response = await page.request.get(await link.get_attribute("href") or "")
-    assert await response.text() == "twelve bytes"
+    async with page.context.expect_page() as opened:
+        await entries(page, "Prompt").get_by_role("button", name="notes.txt").click()
+    await expect((await opened.value).get_by_text("twelve bytes")).to_be_visible()
 
 
 async def test_a_slash_command_is_chosen_by_keyboard(site: Site, page: Page) -> None:

@@ -15,7 +15,43 @@ async def test_the_printed_link_logs_in(site: Site, visit: Visit) -> None:
         await page.goto(site.link)
         await expect(page.locator("#root > *").first).to_be_attached()
         assert "token" not in page.url
-        assert page.url.startswith(f"{site.url}/")
+        assert page.url == f"{site.url}/"
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await page.reload()
+        await expect(page.get_by_role("link", name="Settings").first).to_be_visible()
+
+
+async def test_a_browser_can_be_signed_out(site: Site, page: Page, visit: Visit, complaints: Complaints) -> None:
+    """L1: the settings list the signed-in browsers; one that is revoked is locked at once and told what to do."""
+    complaints.forgive("401")
+    async with visit() as other_context:
+        other = await other_context.new_page()
+        await other.goto("/settings/page")
+        await expect(other.get_by_role("heading", name="Appearance")).to_be_visible()
+        await page.goto("/settings/access")
+        await expect(page.get_by_text("This browser")).to_have_count(1)
+        await expect(page.get_by_role("button", name="Revoke this browser")).to_be_visible()
+        buttons = page.get_by_role("button", name="Revoke")
+        count = await buttons.count()
+        # The list is in the order of signing in.
+        await buttons.last.click()
+        await expect(buttons).to_have_count(count - 1)
+        await expect(other.get_by_role("alert")).to_contain_text("bough open")
+        await other.reload()
+        await expect(other.get_by_role("heading")).to_have_text("This Bough is locked")
+
+
+async def test_a_page_without_its_key_says_what_to_do(site: Site, visit: Visit, complaints: Complaints) -> None:
+    """L1: a page that was open during the upgrade to page keys has only a cookie; it asks for the link."""
+    complaints.forgive("401")
+    async with visit() as context:
+        page = await context.new_page()
+        await page.goto("/")
+        await page.evaluate("localStorage.removeItem('bough.key')")
+        await page.reload()
+        await expect(page.get_by_role("alert").filter(has_text="bough open").first).to_be_visible()
+        await page.goto(site.link)
+        await expect(page.get_by_role("alert")).to_have_count(0)
 
 
 async def test_a_session_address_can_be_reloaded(site: Site, page: Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bough.agents.catalog import Catalog
+from bough.core.access.page_keys import PageKeys
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.restore import Restoring
@@ -57,6 +58,7 @@ class Services:
 
     settings: Settings
     store: Store
+    page_keys: PageKeys
     catalog: Catalog
     hub: Hub
     repos: Repos

@@ -1,4 +1,4 @@
-"""Tests authentication: tokens, the page's cookie, Host and Origin, on HTTP and WebSocket."""
+"""Tests authentication: tokens, the page's key and cookie, Host and Origin, on HTTP and WebSocket."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin, Subprotocol
 
-from bough.api.http.auth import load_token
+from bough.api.http.server_token import load_token
 from tests.api.error_responses import refused
+from tests.support.browser import signed_in
 from tests.support.server import Running, serving
 
 
@@ -86,7 +88,7 @@ async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
     async with bare(server) as http:
         answer = await http.get("/", params={"token": server.token})
         assert answer.status_code == 303
-        assert answer.headers["location"] == "/"
+        assert answer.headers["location"].startswith("/#ticket=")
         cookie = answer.headers["set-cookie"]
         parts = {part.strip().lower() for part in cookie.split(";")[1:]}
         assert {"httponly", "samesite=strict", "path=/", f"max-age={30 * 24 * 3600}"} <= parts
@@ -96,7 +98,7 @@ async def test_the_link_is_traded_for_a_cookie(server: Running) -> None:
         assert page.status_code == 200
         assert page.headers["cache-control"] == "no-store"
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
-        assert (await http.get("/api/sessions")).status_code == 200
+        refused(await http.get("/api/sessions"), 401, "unauthenticated")
 
 
 async def test_a_wrong_link_gives_no_cookie(server: Running) -> None:
@@ -116,9 +118,9 @@ async def test_cookies_of_other_servers_do_no_harm(server: Running) -> None:
     others = ["", "a=b; ", 'theme={"dark": true}; ', "odd[]=1; ", "=; ;; ", "bough_1=x; ", f"{name}=stale; "]
     async with bare(server) as http:
         for other in others:
-            assert (await http.get("/api/sessions", headers={"cookie": other + own_cookie})).status_code == 200, other
+            assert (await http.get("/", headers={"cookie": other + own_cookie})).status_code == 200, other
         for wrong in (f"bough_1={value}", f"{name}={value[:-1]}", f"{name}=", f"x{own_cookie}", f"{name}x={value}"):
-            refused(await http.get("/api/sessions", headers={"cookie": wrong}), 401)
+            assert (await http.get("/", headers={"cookie": wrong})).status_code == 401, wrong
 
 
 async def test_two_servers_of_a_host_keep_their_cookies_apart(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ async def test_two_servers_of_a_host_keep_their_cookies_apart(tmp_path: Path) ->
         other, _ = await trade(second)
         assert name != other
         async with bare(second) as http:
-            refused(await http.get("/api/sessions", headers={"cookie": f"{other}={value}"}), 401)
+            assert (await http.get("/", headers={"cookie": f"{other}={value}"})).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["/api/sessions", "/api/health", "/"])
@@ -203,14 +205,15 @@ async def test_websockets_are_refused_with_a_code(server: Running) -> None:
     assert (await closed(server, right, f"ws://evil.example:{port(server)}/api/events"))[0] == 4403
 
 
-async def test_websockets_open_for_the_token_and_for_the_cookie(server: Running) -> None:
-    """L1: Accepts the token, and the cookie together with the page's own origin."""
-    name, value = await trade(server)
-    for headers in (
-        {"Authorization": f"Bearer {server.token}"},
-        {"Cookie": f"{name}={value}", "Origin": server.url},
-    ):
-        async with connect(f"ws://127.0.0.1:{port(server)}/api/events", additional_headers=headers) as socket:
+async def test_websockets_open_for_the_token_and_for_a_page_key(server: Running) -> None:
+    """L1: Accepts the token, and a page key, as a header or a protocol, together with the page's own origin."""
+    address = f"ws://127.0.0.1:{port(server)}/api/events"
+    async with signed_in(server.url, server.token) as browser:
+        for headers in ({"Authorization": f"Bearer {server.token}"}, browser.headers):
+            async with connect(address, additional_headers=headers) as socket:
+                assert b"stream.ready" in await socket.recv(decode=False)
+        offered = [Subprotocol(name) for name in browser.socket_protocols]
+        async with connect(address, subprotocols=offered, origin=Origin(server.url)) as socket:
             assert b"stream.ready" in await socket.recv(decode=False)
 
 

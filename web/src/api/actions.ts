@@ -99,6 +99,9 @@ export const patchMcpServer = (serverId: string, body: Schemas["McpServerPatch"]
 export const removeMcpServer = (serverId: string) =>
   dataOf(api.DELETE("/api/mcp-servers/{serverId}", { params: { path: { serverId } } }));
 
+export const revokeToken = (tokenId: string) =>
+  dataOf(api.DELETE("/api/tokens/{tokenId}", { params: { path: { tokenId } } }));
+
 export const addRule = (body: Schemas["NewRule"]) => dataOf(api.POST("/api/policy/rules", { body }));
 export const patchRule = (ruleId: string, body: Schemas["RulePatch"]) =>
   dataOf(api.PATCH("/api/policy/rules/{ruleId}", { params: { path: { ruleId } }, body }));

@@ -1,6 +1,7 @@
 /** The client of the server's REST API, typed by its OpenAPI document, with one kind of error. `queries` caches responses,
  * `live` updates them by events. */
 import createClient, { type Middleware } from "openapi-fetch";
+import { keyHeaders } from "./pageKey";
 import type { paths } from "./schema";
 
 /** A request that the server refused, or that did not reach it (`code` is then `offline`). */
@@ -41,36 +42,48 @@ async function retryingFetch(request: Request): Promise<Response> {
   throw offlineError();
 }
 
-const withKey: Middleware = {
+const withHeaders: Middleware = {
   onRequest({ request }) {
+    for (const [name, value] of Object.entries(keyHeaders())) request.headers.set(name, value);
     if (request.method === "POST" && !request.headers.has("idempotency-key"))
       request.headers.set("idempotency-key", crypto.randomUUID());
     return request;
   },
 };
 
+async function refusal(response: Response): Promise<ApiError> {
+  const body = await response
+    .clone()
+    .json()
+    .catch(() => null);
+  const error = body?.error;
+  return new ApiError(
+    error?.code ?? `http_${response.status}`,
+    error?.message ?? `The server answered ${response.status}.`,
+    response.status,
+    error?.id ?? null,
+    error?.details ?? {},
+  );
+}
+
 const refused: Middleware = {
   async onResponse({ response }) {
     if (response.ok) return response;
-    const body = await response
-      .clone()
-      .json()
-      .catch(() => null);
-    const error = body?.error;
-    throw new ApiError(
-      error?.code ?? `http_${response.status}`,
-      error?.message ?? `The server answered ${response.status}.`,
-      response.status,
-      error?.id ?? null,
-      error?.details ?? {},
-    );
+    throw await refusal(response);
   },
 };
 
 const base = typeof location === "undefined" ? "http://127.0.0.1" : location.origin;
 
 export const api = createClient<paths>({ baseUrl: base, fetch: retryingFetch });
-api.use(withKey, refused);
+api.use(withHeaders, refused);
+
+/** Fetches a file, which links and images cannot do: they send no key. */
+export async function fetchFile(path: string): Promise<Blob> {
+  const response = await retryingFetch(new Request(base + path, { headers: keyHeaders() }));
+  if (!response.ok) throw await refusal(response);
+  return response.blob();
+}
 
 /** Returns the data of a response; a refusal was thrown before. */
 export async function dataOf<T>(answer: Promise<{ data?: T }>): Promise<T> {

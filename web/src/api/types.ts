@@ -16,6 +16,7 @@ export type Repo = Schemas["Repo"];
 export type Worktree = Schemas["Worktree"];
 export type Board = Schemas["Board"];
 export type McpServer = Schemas["McpServer"];
+export type Token = Schemas["Token"];
 export type Tree = Schemas["Tree"];
 export type Node = Schemas["Node"];
 export type Race = Schemas["Race"];

@@ -3,6 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { Tooltip } from "radix-ui";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
+import { keyHeaders, socketProtocols } from "@/api/pageKey";
 import { client } from "@/api/queries";
 import { EventApplier } from "@/live/applyEvents";
 import { EventStream } from "@/live/eventStream";
@@ -26,13 +27,13 @@ const Welcome = lazy(() => import("@/views/welcome/Welcome"));
 const NotFound = lazy(() => import("./NotFound"));
 
 async function whyRefused(): Promise<"locked" | "offline"> {
-  const answer = await fetch("/api/boards?limit=1").catch(() => null);
+  const answer = await fetch("/api/boards?limit=1", { headers: keyHeaders() }).catch(() => null);
   return answer?.status === 401 ? "locked" : "offline";
 }
 
 function makeStream(): EventStream {
   const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/api/events`;
-  const stream = new EventStream(url, whyRefused);
+  const stream = new EventStream(url, whyRefused, socketProtocols);
   stream.listen(new EventApplier(client).take);
   return stream;
 }

@@ -42,6 +42,7 @@ export class EventStream {
   constructor(
     private readonly url: string,
     private readonly whyRefused: () => Promise<"locked" | "offline"> = async () => "offline",
+    private readonly protocols: () => string[] = () => [],
   ) {}
 
   start(): () => void {
@@ -88,7 +89,7 @@ export class EventStream {
 
   #connect(): void {
     const query = this.cursor === null ? "" : `?cursor=${this.cursor}`;
-    const socket = new WebSocket(this.url + query);
+    const socket = new WebSocket(this.url + query, this.protocols());
     this.#socket = socket;
     this.#connectTimer = setTimeout(() => socket.close(), CONNECT_TIMEOUT);
     socket.onmessage = ({ data }) => {

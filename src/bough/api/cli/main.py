@@ -44,6 +44,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "agents.command": ("agents",),
     "commands.mcp": ("mcp",),
     "commands.export": ("export",),
+    "commands.token": ("token",),
     "doctor.command": ("doctor",),
     "commands.db": ("db",),
     "commands.completion": ("completion", "demo-agent"),

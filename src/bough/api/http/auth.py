@@ -1,18 +1,20 @@
-"""Authenticates requests: checks Host and Origin, then a bearer token or the page's cookie, in constant time."""
+"""Authenticates requests: checks Host and Origin, then the server's token or a page key, in constant time. Cookies open
+only the page's files."""
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import hmac
-import os
-import secrets
-from pathlib import Path
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import structlog
 from litestar.types import Scope
 
+from bough.core.access.page_keys import PageKeys, UsedKey
 from bough.errors import Denied, Unauthenticated
+from bough.model import times
+from bough.model.page_key import PageKey
 from bough.model.session import Caller
 from bough.settings import Settings
 
@@ -20,36 +22,41 @@ log = structlog.get_logger("bough.security")
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 OPEN = frozenset({("GET", "/api/health"), ("HEAD", "/api/health")})
-# Methods that change nothing, so that another site's page can do no harm by sending them with our cookie.
+# Methods that change nothing.
 HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 PORTS = {"http": 80, "https": 443}
+# Browsers cannot send headers with a WebSocket, except the list of protocols: the page offers this one, which the
+# server chooses, and one that carries its key.
+SOCKET_PROTOCOL = "bough"
+KEY_PROTOCOL = "bough.key."
 
 
-def load_token(data: Path) -> str:
-    """Returns the server's token, which is created once and stored in a file that only its owner can read."""
-    path = data / "token"
-    try:
-        # The file is empty if a server died, or the disk was full, while writing it; an empty token admits everybody.
-        if stored := path.read_text("ascii").strip():
-            return stored
-    except FileNotFoundError:
-        pass
-    token = secrets.token_urlsafe(32)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(token + "\n")
-    return token
+@dataclass(frozen=True)
+class Grant:
+    """The caller that a request was authenticated as. `revoked` is set when its token or key ends; `key` is None for
+    the server's token."""
+
+    caller: Caller
+    revoked: asyncio.Event
+    key: PageKey | None = None
 
 
 class Gate:
     """Checks every request before it reaches a route."""
 
-    def __init__(self, token: str, settings: Settings) -> None:
-        self._token = token.encode()
-        # The cookie is not the token itself, so that a stolen cookie gives access to the page only.
-        self.cookie_value = hmac.new(self._token, b"page", hashlib.sha256).hexdigest()
+    def __init__(self, token: str, settings: Settings, page_keys: PageKeys | None = None) -> None:
+        self.page_keys = page_keys
         extra = [name.strip() for name in settings.allowed_hosts.split(",") if name.strip()]
         self._names = {*LOCAL_NAMES, settings.host, *extra} - {"0.0.0.0", "::"}
+        self._token = token.encode()
+        self._owner = Grant(Caller(), asyncio.Event())
+        self.token_used_at: str | None = None
+
+    def replace_token(self, token: str) -> None:
+        """Accepts a new token instead of the old one, and ends the streams that the old one opened."""
+        self._token = token.encode()
+        self._owner.revoked.set()
+        self._owner = Grant(Caller(), asyncio.Event())
 
     def cookie_name(self, scope: Scope) -> str:
         """Returns the cookie's name, which includes the port because all ports of a host share cookies."""
@@ -57,37 +64,65 @@ class Gate:
         return f"bough_{server[1] if server else 0}"
 
     def right_token(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self._token)
+        right = hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self._token)
+        if right:
+            self.token_used_at = times.now()
+        return right
 
-    def caller(self, scope: Scope) -> Caller:
-        """Returns the caller; raises Denied or Unauthenticated."""
+    def grant(self, scope: Scope) -> Grant:
+        """Returns what a request was authenticated as; raises Denied or Unauthenticated."""
         headers = _headers(scope)
         self._check_host(headers, _scheme(scope))
         if scope["type"] == "http" and (scope["method"], scope["path"]) in OPEN:
-            return Caller()
-        if self._has_token(headers):
-            return Caller()
-        if self._has_cookie(headers.get("cookie", ""), self.cookie_name(scope)):
+            return self._owner
+        secret = _bearer(headers)
+        if secret is not None and self.right_token(secret):
+            return self._owner
+        if secret is None and scope["type"] == "websocket":
+            secret = _socket_key(headers)
+        if (used := self._page_key(secret, scope, headers)) is not None:
             self._check_page(scope, headers)
-            return Caller()
+            return Grant(Caller(), used.revoked, used.key)
         raise Unauthenticated(
             "unauthenticated", "This needs the server's token: send `Authorization: Bearer TOKEN`, or run bough open."
         )
+
+    def has_page_cookie(self, scope: Scope) -> bool:
+        """Returns whether a request has the cookie of a signed-in browser, which opens only the page's files."""
+        if self.page_keys is None:
+            return False
+        name = self.cookie_name(scope)
+        # Not with SimpleCookie, which rejects the whole header if another server on this host has set an odd cookie.
+        for part in _headers(scope).get("cookie", "").split(";"):
+            key, _, value = part.strip().partition("=")
+            if key == name and self.page_keys.opens_page(value.strip('"')):
+                return True
+        return False
+
+    def used_key(self, scope: Scope) -> UsedKey | None:
+        """Returns the valid page key that came with a request, if any."""
+        headers = _headers(scope)
+        return self._page_key(_bearer(headers), scope, headers)
 
     def check_host_and_origin(self, scope: Scope) -> None:
         """Raises Denied for a request to another host name or from another site's page."""
         self._check_host(_headers(scope), _scheme(scope))
 
     def lacks_json_type(self, scope: Scope) -> bool:
-        """Returns whether a cookie-authenticated request lacks the JSON content type, which other sites cannot send."""
+        """Returns whether a request of the page lacks the JSON content type, which other sites cannot send."""
         headers = _headers(scope)
         empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        return not empty and kind != "application/json" and not self._has_token(headers)
+        return not empty and kind != "application/json"
 
-    def _has_token(self, headers: dict[str, str]) -> bool:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self.right_token(token.strip())
+    def _page_key(self, secret: str | None, scope: Scope, headers: dict[str, str]) -> UsedKey | None:
+        if secret is None or self.page_keys is None:
+            return None
+        used = self.page_keys.find(secret)
+        if used is not None and used.key.origin != origin_text(scope, headers):
+            log.warning("page_key_at_other_origin", id=used.key.id, host=headers.get("host", "")[:200])
+            return None
+        return used
 
     def _check_host(self, headers: dict[str, str], scheme: str) -> None:
         host = headers.get("host", "")
@@ -102,23 +137,46 @@ class Gate:
             raise Denied("foreign_origin", f"Requests from the page {origin[:100]!r} are not accepted.")
 
     def _check_page(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Checks that a change comes from our own page, because browsers send the cookie with any request."""
+        """Checks that a change with a page key comes from our own page."""
         if scope["type"] == "http" and scope["method"] in HARMLESS:
             return
         if "origin" not in headers and headers.get("sec-fetch-site") != "same-origin":
             log.warning("no_origin", path=scope["path"][:200])
             raise Denied(
                 "foreign_origin",
-                "With the page's cookie, changes need the page's `Origin`. Scripts must send the token instead.",
+                "With a page key, changes need the page's `Origin`. Scripts must send the token instead.",
             )
 
-    def _has_cookie(self, text: str, name: str) -> bool:
-        # Not with SimpleCookie, which rejects the whole header if another server on this host has set an odd cookie.
-        for part in text.split(";"):
-            key, _, value = part.strip().partition("=")
-            if key == name and hmac.compare_digest(value.strip('"').encode(), self.cookie_value.encode()):
-                return True
-        return False
+
+def origin_text(scope: Scope, headers: dict[str, str] | None = None) -> str:
+    """Returns the origin under which a request reached the server, such as `http://127.0.0.1:4100`."""
+    host = (_headers(scope) if headers is None else headers).get("host", "")
+    origin = _origin_of(f"{_scheme(scope)}://{host}")
+    if origin is None:
+        return ""
+    scheme, name, port = origin
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def chosen_protocol(scope: Scope) -> str | None:
+    """Returns the protocol to answer a WebSocket with: ours if the client offers it, because browsers then accept no
+    answer without it."""
+    return SOCKET_PROTOCOL if SOCKET_PROTOCOL in _protocols(_headers(scope)) else None
+
+
+def _bearer(headers: dict[str, str]) -> str | None:
+    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else None
+
+
+def _socket_key(headers: dict[str, str]) -> str | None:
+    return next(
+        (name.removeprefix(KEY_PROTOCOL) for name in _protocols(headers) if name.startswith(KEY_PROTOCOL)), None
+    )
+
+
+def _protocols(headers: dict[str, str]) -> list[str]:
+    return [name.strip() for name in headers.get("sec-websocket-protocol", "").split(",")]
 
 
 def _headers(scope: Scope) -> dict[str, str]:

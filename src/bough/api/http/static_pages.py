@@ -26,7 +26,8 @@ background: #8883 } li { margin: .5rem 0 }
 LOCKED = (
     HEAD.replace("{{more}}", "")
     + """<h1>This Bough is locked</h1>
-<p>Each browser needs a link with the server's token once. To get the link, do one of these:</p>
+<p>Each browser needs a link with the server's token once, and again after it was signed out, after 30 days, and after
+an upgrade that says so. To get the link, do one of these:</p>
 <ul>
 <li>Run <code>bough open</code> on the server's machine. It opens the page in your browser.</li>
 <li>Run <code>bough open --print</code> there and open the link that it prints.</li>

@@ -1,2 +1,2 @@
-"""Serves the web page: `routes` decides which addresses belong to the page and exchanges the link's token for a cookie;
-`assets` reads the built files. The page's own source is `web/` at the top of the repository."""
+"""Serves the web page: `routes` decides which addresses belong to the page and exchanges the link's token for a ticket
+and a cookie; `assets` reads the built files. The page's own source is `web/` at the top of the repository."""

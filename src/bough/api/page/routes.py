@@ -1,4 +1,5 @@
-"""Serves the web page's files, exchanges the link's token for a cookie, and decides which addresses are the page's."""
+"""Serves the web page's files, exchanges the link's token for a ticket and a cookie, and decides which addresses are
+the page's."""
 
 from __future__ import annotations
 
@@ -14,13 +15,17 @@ from litestar.response import Redirect
 from litestar.types import Scope
 
 from bough.api.http import static_pages
-from bough.api.http.auth import Gate
+from bough.api.http.auth import Gate, origin_text
 from bough.api.page.assets import HASHED, IDENTITY, INDEX, BuiltPage, File
+from bough.core.access.page_keys import LIFETIME
 
 BUILT = Path(__file__).parents[2] / "web"
-A_MONTH = 30 * 24 * 3600
 # The first parts of addresses that belong to other doors, or to built files.
 OTHERS = frozenset({"api", "mcp", "acp", "metrics", "docs", "openapi", "assets"})
+# Built-in pages without data.
+STATIC_PAGES = frozenset({"/docs"})
+# The page's one request that its cookie authenticates, together with a ticket.
+REDEEM = "/sign-in"
 # The values of Sec-Fetch-Site for links from other sites.
 ELSEWHERE = frozenset({"cross-site", "same-site"})
 
@@ -61,6 +66,18 @@ def is_page_request(scope: Scope) -> bool:
     return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
+def opened_by_cookie(scope: Scope) -> bool:
+    """Returns whether an address opens for a signed-in browser's cookie: files of the page, and the exchange of a
+    ticket for a key. Every port of a host gets the cookie, so it opens nothing else."""
+    if scope["type"] != "http":
+        return False
+    path = scope["path"]
+    if scope["method"] not in ("GET", "HEAD"):
+        return scope["method"] == "POST" and path == REDEEM
+    first, *more = path[1:].split("/")
+    return path.startswith(HASHED) or path in STATIC_PAGES or (not more and "." in first and first != "openapi.json")
+
+
 def router(gate: Gate, folder: Path) -> Router:
     """Returns the routes of the page in `folder`, which may be built later."""
     built = BuiltPage(folder)
@@ -71,8 +88,8 @@ def router(gate: Gate, folder: Path) -> Router:
         request: Request[Any, Any, Any], token: Annotated[str | None, QueryParameter(name="token")] = None
     ) -> Response[Any]:
         if token is not None and gate.right_token(token):
-            return Redirect(_address(request), status_code=303, cookies=[_cookie(gate, request)])
-        if request.scope["state"].get("caller") is None:
+            return _signed_in(gate, request)
+        if request.scope["state"].get("grant") is None and not gate.has_page_cookie(request.scope):
             return _locked(request)
         page = built.find(INDEX)
         if page is None:
@@ -125,11 +142,11 @@ def _address(request: Request[Any, Any, Any]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _cookie(gate: Gate, request: Request[Any, Any, Any]) -> Cookie:
-    return Cookie(
-        key=gate.cookie_name(request.scope),
-        value=gate.cookie_value,
-        max_age=A_MONTH,
-        httponly=True,
-        samesite="strict",
+def _signed_in(gate: Gate, request: Request[Any, Any, Any]) -> Response[Any]:
+    """Leads to the page with a ticket in the fragment, which browsers send to no server; the page redeems it."""
+    assert gate.page_keys is not None
+    issued = gate.page_keys.sign_in(origin_text(request.scope))
+    cookie = Cookie(
+        key=gate.cookie_name(request.scope), value=issued.cookie, max_age=LIFETIME, httponly=True, samesite="strict"
     )
+    return Redirect(f"{_address(request)}#ticket={issued.ticket}", status_code=303, cookies=[cookie])

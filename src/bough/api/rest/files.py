@@ -9,7 +9,7 @@ from litestar import Response, Router, get
 from bough.api.http.requests import Id, Services, errors
 from bough.model.file_type import OPAQUE, SHOWN
 
-# The file of an id never changes; a shared browser cache implies a shared cookie.
+# The file of an id never changes; browsers keep one cache per origin.
 CACHED = "private, max-age=3600"
 
 

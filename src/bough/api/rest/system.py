@@ -115,8 +115,9 @@ border-bottom: 1px solid #8884 } td:nth-child(-n+2) { font-family: ui-monospace,
 @media (prefers-color-scheme: dark) { body { background: #16181d; color: #dde } a { color: #8bf } }
 </style>
 <h1>Bough API {{version}}</h1>
-<p>The full specification, with all bodies and answers, is <a href="/openapi.json">openapi.json</a>. Events are
-available on <code>WS /api/events</code> and as server-sent events on <code>GET /api/events</code>.</p>
+<p>The full specification, with all bodies and answers, is at <code>/openapi.json</code>, which needs the
+token. Events are available on <code>WS /api/events</code> and as server-sent events on
+<code>GET /api/events</code>.</p>
 <table><thead><tr><th>Method</th><th>Path</th><th>Parameters</th><th>Summary</th></tr></thead><tbody>
 {{rows}}
 </tbody></table></html>

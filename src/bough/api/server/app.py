@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -39,6 +40,7 @@ from bough.api.rest import (
     sessions,
     system,
     tasks,
+    tokens,
     trees,
     worktrees,
 )
@@ -63,9 +65,11 @@ class JsonRequest(Request[Any, Any, Any]):
         return decoded(await self.body(), field.annotation if field else Any)
 
 
-def build(services: Services, gate: Gate, tools: ASGIApp | None = None) -> ASGIApp:
+def build(
+    services: Services, gate: Gate, tools: ASGIApp | None = None, on_new_token: Callable[[str], None] | None = None
+) -> ASGIApp:
     """Returns the application as a server runs it; `tools` is the MCP door for agents."""
-    app = application(services, gate)
+    app = application(services, gate, on_new_token)
     methods: dict[str, frozenset[str]] = {}
     for route in app.routes:
         if isinstance(route, HTTPRoute):
@@ -74,7 +78,7 @@ def build(services: Services, gate: Gate, tools: ASGIApp | None = None) -> ASGIA
     return GateMiddleware(app, gate, methods, tools)
 
 
-def application(services: Services, gate: Gate) -> Litestar:
+def application(services: Services, gate: Gate, on_new_token: Callable[[str], None] | None = None) -> Litestar:
     """Returns the Litestar application with all routes."""
 
     async def provide_services() -> Services:
@@ -99,6 +103,7 @@ def application(services: Services, gate: Gate) -> Litestar:
             boards.router,
             mcp_servers.router,
             system.router,
+            tokens.router(gate, on_new_token),
             events.router,
             door.acp_socket,
             routes.router(gate, routes.BUILT),

@@ -14,8 +14,8 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
-from bough.api.http.auth import Gate
-from bough.api.page.routes import is_page_request
+from bough.api.http.auth import Gate, Grant, chosen_protocol
+from bough.api.page.routes import is_page_request, opened_by_cookie
 from bough.api.server.limits import LARGEST_HEAD
 from bough.errors import BoughError, Unauthenticated, Unavailable
 from bough.model.ids import new_id
@@ -30,6 +30,8 @@ BODY_WITHIN = 30.0
 # Keeps secrets out of caches, and browsers from guessing that an answer is a page.
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 TOOLS = frozenset({"/mcp", "/mcp/"})
+# Answers that last as long as their client listens.
+STREAMS = frozenset({"/api/events"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 SHUTTING_DOWN = (
@@ -82,22 +84,26 @@ class GateMiddleware:
             await self._tools(scope, receive, send)
             return
         try:
-            caller = self._gate.caller(scope)
+            grant = self._gate.grant(scope)
         except BoughError as error:
             # The page's link has the token in its query; only the page's route checks it there.
-            if not (isinstance(error, Unauthenticated) and is_page_request(scope)):
+            page = is_page_request(scope) or (opened_by_cookie(scope) and self._gate.has_page_cookie(scope))
+            if not (isinstance(error, Unauthenticated) and page):
                 await _refuse(error, scope, receive, send)
                 return
-            caller = None
-        if scope["type"] == "http" and scope["method"] in CHANGING and self._gate.lacks_json_type(scope):
-            message = "With the page's cookie, a body must be JSON; send `Content-Type: application/json`."
+            grant = None
+        if _changes_as_page(scope, grant) and self._gate.lacks_json_type(scope):
+            message = "With a page key, a body must be JSON; send `Content-Type: application/json`."
             await _send(ErrorAnswer(ErrorBody(HTTP_CODES[415], message, new_id())), 415, scope, send)
             return
-        scope["state"] = {"caller": caller}
+        state: dict[str, Any] = {"caller": grant.caller if grant else None, "grant": grant}
+        scope["state"] = state
         if is_page_request(scope):
             # All of the page's addresses use one route; the page's own code tells them apart.
-            scope["state"] = {"caller": caller, "page": scope["path"]}
+            state["page"] = scope["path"]
             scope = cast("HTTPScope", {**scope, "path": "/", "raw_path": b"/"})
+        if grant is not None and (scope["type"] == "websocket" or scope["path"] in STREAMS):
+            receive = _until_revoked(grant, scope, receive)
         if scope["type"] == "http" and scope["method"] == "HEAD":
             # A copy, because the server must still see that it is a HEAD request.
             scope = cast("HTTPScope", {**scope, "method": "GET"})
@@ -137,6 +143,27 @@ class GateMiddleware:
         return [(name, ", ".join(sorted(methods)).encode() if name == b"allow" else value) for name, value in headers]
 
 
+def _changes_as_page(scope: Scope, grant: Grant | None) -> bool:
+    return scope["type"] == "http" and scope["method"] in CHANGING and (grant is None or grant.key is not None)
+
+
+def _until_revoked(grant: Grant, scope: Scope, receive: Receive) -> Receive:
+    """Returns a `receive` that reports a disconnect as soon as the caller's token or key is revoked."""
+    kind = "websocket.disconnect" if scope["type"] == "websocket" else "http.disconnect"
+
+    async def receiving() -> Any:
+        revoked = asyncio.ensure_future(grant.revoked.wait())
+        message = asyncio.ensure_future(receive())
+        try:
+            await asyncio.wait((revoked, message), return_when=asyncio.FIRST_COMPLETED)
+            return message.result() if message.done() else {"type": kind, "code": CLOSE_BASE + 401}
+        finally:
+            revoked.cancel()
+            message.cancel()
+
+    return receiving
+
+
 class _Body:
     """Receives a request's body; raises a 408 error if the client stops in the middle."""
 
@@ -171,7 +198,7 @@ async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send)
     if scope["type"] == "websocket":
         # Only an open socket can be closed with a reason; refused earlier, every client sees the same blank 403.
         await receive()
-        await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
+        await send({"type": "websocket.accept", "subprotocol": chosen_protocol(scope), "headers": []})
         await send({"type": "websocket.close", "code": CLOSE_BASE + status, "reason": error.message[:120]})
         return
     await _send(answer(error), status, scope, send)

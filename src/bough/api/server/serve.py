@@ -17,7 +17,8 @@ import structlog
 import uvicorn
 
 from bough import descriptors
-from bough.api.http.auth import Gate, load_token
+from bough.api.http.auth import Gate
+from bough.api.http.server_token import load_token, write_private
 from bough.api.mcp.protocol import door
 from bough.api.server import app
 from bough.api.server.limits import BoundedProtocol
@@ -81,10 +82,10 @@ async def serve(
         async with running(settings, f"{url}{door.PATH}/") as services:
             sock.listen(BACKLOG)
             token = load_token(data)
-            gate = Gate(token, settings)
+            gate = Gate(token, settings, services.page_keys)
             tools = door.Door(services, gate.right_token)
             config = uvicorn.Config(
-                app.build(services, gate, tools),
+                app.build(services, gate, tools, lambda token: _announce_token(data, url, token)),
                 loop="none",
                 lifespan="off",
                 http=BoundedProtocol,
@@ -98,7 +99,7 @@ async def serve(
             )
 
             def ready() -> None:
-                _write_private(data / "server.json", json.dumps({"url": url, "pid": os.getpid(), "token": token}))
+                _announce_token(data, url, token)
                 announce(url, f"{url}/?token={token}")
 
             def ending() -> None:
@@ -161,10 +162,6 @@ def _url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _write_private(path: Path, text: str) -> None:
-    """Atomically writes a file that only its owner can read."""
-    temporary = path.with_suffix(".tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    temporary.replace(path)
+def _announce_token(data: Path, url: str, token: str) -> None:
+    """Writes the file by which commands find the server."""
+    write_private(data / "server.json", json.dumps({"url": url, "pid": os.getpid(), "token": token}))

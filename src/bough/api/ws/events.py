@@ -15,6 +15,7 @@ from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream as StreamResponse
 
 from bough.api.errors import meaning
+from bough.api.http.auth import chosen_protocol
 from bough.api.http.requests import Services, errors
 from bough.core.events.subscription import Dropped, Frame
 from bough.errors import BoughError, Invalid
@@ -44,7 +45,7 @@ def _cursor(text: str | None) -> int | None:
 async def events_socket(socket: WebSocket[Any, Any, Any], services: Services) -> None:
     """Sends every event as one text frame; ignores what the client sends."""
     query = socket.query_params
-    await socket.accept()
+    await socket.accept(chosen_protocol(socket.scope))
     try:
         session_id = await _session(services, query.get("sessionId"))
         cursor = _cursor(query.get("cursor"))

@@ -3,6 +3,7 @@ import type { ComponentType } from "react";
 import { Link, Redirect } from "wouter";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
+import { AccessSettings } from "./AccessSettings";
 import { AgentSettings } from "./AgentSettings";
 import { AppearanceSettings } from "./AppearanceSettings";
 import { McpServerSettings } from "./McpServerSettings";
@@ -36,6 +37,11 @@ const PARTS: Record<string, { name: string; about: string; Part: ComponentType }
     name: "MCP servers",
     about: "More tools for sessions. Values of variables and headers are stored as secrets.",
     Part: McpServerSettings,
+  },
+  access: {
+    name: "Access",
+    about: "Browsers that are signed in. Each has a key of its own, valid for 30 days.",
+    Part: AccessSettings,
   },
   server: { name: "Server", about: "The settings this server was started with.", Part: ServerSettings },
 };

@@ -38,7 +38,7 @@ def open_page(
 ) -> int:
     """Open the running server's page in a browser.
 
-    The link contains the token, which the browser exchanges for a cookie; each browser needs it once.
+    The link contains the token, which the browser exchanges for a key of its own; each browser needs it once.
     """
     if session is None:
         # Checks that the server answers and accepts the token.

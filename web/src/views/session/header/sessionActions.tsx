@@ -24,9 +24,10 @@ import {
   runRequest,
   stopSession,
 } from "@/api/actions";
-import { ApiError } from "@/api/client";
+import { ApiError, fetchFile } from "@/api/client";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
+import { saveFile } from "@/lib/files";
 import { toast, toastError } from "@/ui/feedback/toast";
 import type { SessionDialog } from "../SessionDialogs";
 import type { SessionState } from "../sessionState";
@@ -52,12 +53,13 @@ async function copy(text: string, label: string): Promise<void> {
   }
 }
 
-function download(session: Session, format: "markdown" | "json"): void {
-  const link = document.createElement("a");
-  link.href = `/api/sessions/${session.id}/export?format=${format}`;
-  link.download = `session-${session.id.slice(-8)}.${format === "json" ? "json" : "md"}`;
-  link.click();
-}
+const download = (session: Session, format: "markdown" | "json") =>
+  runRequest(async () =>
+    saveFile(
+      await fetchFile(`/api/sessions/${session.id}/export?format=${format}`),
+      `session-${session.id.slice(-8)}.${format === "json" ? "json" : "md"}`,
+    ),
+  );
 
 /** Completes a session. If it still has work to do, asks for confirmation first. */
 async function complete(sessionId: string, force = false): Promise<void> {

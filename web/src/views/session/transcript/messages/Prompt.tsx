@@ -1,9 +1,14 @@
 /** Shows a prompt: who sent it, its text and its files. */
+
+import { useQuery } from "@tanstack/react-query";
 import { Bot, Clock, CornerDownRight, File as FileIcon, MessageCircleQuestion } from "lucide-react";
-import { memo, type ReactNode, useMemo } from "react";
+import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
+import { runRequest } from "@/api/actions";
+import { client, fileQuery } from "@/api/queries";
 import type { FileNote, Message, Task } from "@/api/types";
 import { routes } from "@/app/routes";
+import { openFile } from "@/lib/files";
 import { bytes } from "@/lib/format";
 import { foldLines } from "@/ui/code/foldLines";
 import { Button } from "@/ui/controls/Button";
@@ -34,18 +39,30 @@ function Sender({ task }: { task: Task | undefined }) {
   );
 }
 
+/** Returns an address for a fetched file, valid while the component is mounted. */
+function useObjectUrl(file: Blob | undefined): string | undefined {
+  const [url, setUrl] = useState<string>();
+  useEffect(() => {
+    if (!file) return;
+    const created = URL.createObjectURL(file);
+    setUrl(created);
+    return () => URL.revokeObjectURL(created);
+  }, [file]);
+  return url;
+}
+
 function AttachedFile({ file }: { file: FileNote }) {
-  const href = `/api/files/${file.id}`;
+  const isImage = file.mimeType.startsWith("image/") && file.mimeType !== "image/svg+xml";
+  const image = useQuery({ ...fileQuery(file.id), enabled: isImage }).data;
+  const url = useObjectUrl(image);
+  const open = () =>
+    void runRequest(async () => openFile(await client.ensureQueryData(fileQuery(file.id)), file.name));
   return (
-    <a className={css.file} href={href} target="_blank" rel="noopener noreferrer" title={file.name}>
-      {file.mimeType.startsWith("image/") && file.mimeType !== "image/svg+xml" ? (
-        <img src={href} alt="" loading="lazy" />
-      ) : (
-        <FileIcon aria-hidden />
-      )}
+    <button type="button" className={css.file} title={file.name} onClick={open}>
+      {isImage ? url && <img src={url} alt="" /> : <FileIcon aria-hidden />}
       <span className={css.fileName}>{file.name}</span>
       <span className={css.size}>{bytes(file.size)}</span>
-    </a>
+    </button>
   );
 }
 

@@ -1,4 +1,5 @@
-"""Tests the page in a browser: its security policy, the exchange of its link for a cookie, and the cookie's rights."""
+"""Tests the page in a browser: its security policy, the exchange of its link for a cookie and a key, and their
+rights."""
 
 from __future__ import annotations
 
@@ -14,18 +15,21 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.api.error_responses import refused
+from tests.support.browser import SignedIn, signed_in
 from tests.support.server import Running
 
 FOREIGN = ("http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1")
 
 
+HTML = {"accept": "text/html"}
+
+
 @pytest.fixture
-async def browser(server: Running) -> AsyncGenerator[httpx.AsyncClient]:
+async def browser(server: Running) -> AsyncGenerator[SignedIn]:
     """Yields a browser that has followed the link that the server printed."""
-    async with httpx.AsyncClient(base_url=server.url, follow_redirects=True, timeout=30) as http:
-        page = await http.get("/", params={"token": server.token})
-        assert (page.status_code, str(page.url)) == (200, f"{server.url}/")
-        yield http
+    async with signed_in(server.url, server.token) as browser:
+        assert (await browser.http.get("/")).status_code == 200
+        yield browser
 
 
 class Parts(HTMLParser):
@@ -80,9 +84,9 @@ def check_policy(answer: httpx.Response) -> None:
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-async def test_the_policy_of_a_built_in_page(browser: httpx.AsyncClient, server: Running) -> None:
+async def test_the_policy_of_a_built_in_page(browser: SignedIn, server: Running) -> None:
     """L1, O4: A page that the program contains loads nothing else, and its policy allows only its own contents."""
-    page = await browser.get("/docs")
+    page = await browser.http.get("/docs")
     check_policy(page)
     assert server.token not in page.text
 
@@ -102,42 +106,41 @@ async def test_no_page_without_the_token(server: Running) -> None:
             refused(await stranger.get("/api/sessions"), 401, "unauthenticated")
 
 
-async def test_the_cookie_is_not_the_token(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: The link is exchanged for a cookie, not the token itself, that scripts cannot read and other sites cannot
-    send."""
+async def test_the_link_is_exchanged_for_a_cookie_and_a_ticket(server: Running) -> None:
+    """L1: The cookie cannot be read by scripts or sent by other sites; it and the ticket are not the token."""
     async with httpx.AsyncClient(base_url=server.url) as stranger:
-        traded = await stranger.get("/", params={"token": server.token})
-        assert (traded.status_code, traded.headers["location"]) == (303, "/")
+        traded = await stranger.get("/session/x?a=b", params={"a": "b", "token": server.token}, headers=HTML)
+        assert traded.status_code == 303
+        assert traded.headers["location"].startswith("/session/x?a=b#ticket=")
         flags = {part.strip().lower() for part in traded.headers["set-cookie"].split(";")[1:]}
         assert {"httponly", "samesite=strict", "path=/"} <= flags
         assert not any(flag.startswith("domain") for flag in flags)
         (value,) = traded.cookies.values()
-        assert server.token not in traded.headers["set-cookie"]
+        assert server.token not in f"{traded.headers}"
         stranger.cookies.clear()
         refused(await stranger.get("/api/sessions", headers={"authorization": f"Bearer {value}"}), 401)
-    assert list(browser.cookies.values()) == [value]
 
 
-async def test_the_cookie_gives_the_page_access(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: With the cookie and the page's own origin, every kind of request and the event stream work."""
-    own = {"origin": server.url}
-    made = await browser.post("/api/boards", json={"name": "From the page"}, headers=own)
+async def test_the_key_gives_the_page_access(browser: SignedIn, server: Running) -> None:
+    """L1: With the key and the page's own origin, every kind of request and the event stream work."""
+    http, own = browser.http, browser.headers
+    made = await http.post("/api/boards", json={"name": "From the page"}, headers=own)
     assert made.status_code == 201
     path = f"/api/boards/{made.json()['id']}"
-    assert (await browser.patch(path, json={"name": "Again"}, headers=own)).status_code == 200
-    assert (await browser.get(path)).json()["name"] == "Again"
-    assert (await browser.delete(path, headers=own)).status_code == 200
-    headers = {"Cookie": cookie(browser), "Origin": server.url}
-    async with connect(events(server), additional_headers=headers) as socket:
+    assert (await http.patch(path, json={"name": "Again"}, headers=own)).status_code == 200
+    bearer = {"authorization": own["authorization"]}
+    assert (await http.get(path, headers=bearer)).json()["name"] == "Again", "browsers send no Origin with a GET"
+    assert (await http.delete(path, headers=own)).status_code == 200
+    async with connect(events(server), additional_headers=own) as socket:
         assert b"stream.ready" in await socket.recv(decode=False)
 
 
-async def test_the_cookie_is_refused_from_other_origins(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: A page of another origin can do nothing with the cookie, even if a browser sends it (CSRF)."""
-    own = {"origin": server.url}
-    board = (await browser.post("/api/boards", json={"name": "Mine"}, headers=own)).json()
+async def test_the_key_is_refused_from_other_origins(browser: SignedIn, server: Running) -> None:
+    """L1: A page of another origin can do nothing with the cookie, or even with the key (CSRF)."""
+    http, own = browser.http, browser.headers
+    board = (await http.post("/api/boards", json={"name": "Mine"}, headers=own)).json()
     for origin in FOREIGN:
-        headers = {"origin": origin}
+        headers = own | {"origin": origin}
         for method, path, body in (
             ("POST", "/api/boards", {"name": "Theirs"}),
             ("PATCH", f"/api/boards/{board['id']}", {"name": "Theirs"}),
@@ -146,21 +149,21 @@ async def test_the_cookie_is_refused_from_other_origins(browser: httpx.AsyncClie
             ("GET", "/", None),
             ("OPTIONS", "/api/boards", None),
         ):
-            answer = await browser.request(method, path, json=body, headers=headers)
+            answer = await http.request(method, path, json=body, headers=headers)
             refused(answer, 403, "foreign_origin")
             assert not [name for name in answer.headers if name.startswith("access-control")]
-        sent = {"Cookie": cookie(browser), "Origin": origin}
-        async with connect(events(server), additional_headers=sent) as socket:
+        async with connect(events(server), additional_headers={"Cookie": browser.cookie, **headers}) as socket:
             with pytest.raises(ConnectionClosed) as caught:
                 await socket.recv()
         assert caught.value.rcvd is not None
         assert caught.value.rcvd.code == 4403
-    names = [item["name"] for item in (await browser.get("/api/boards")).json()["boards"]]
+    names = [item["name"] for item in (await http.get("/api/boards", headers=own)).json()["boards"]]
     assert sorted(names) == sorted({*names, "Mine"} - {"Theirs"})
 
 
-async def test_the_cookie_alone_is_not_enough(browser: httpx.AsyncClient, server: Running) -> None:
-    """L1: With the cookie, a change also needs headers that prove it comes from our page, and a JSON body."""
+async def test_the_key_alone_is_not_enough(browser: SignedIn, server: Running) -> None:
+    """L1: With the key, a change also needs headers that prove it comes from our page, and a JSON body."""
+    http, bearer = browser.http, {"authorization": browser.headers["authorization"]}
     plain = {"content-type": "text/plain"}
     for headers in ({}, {"sec-fetch-site": "same-site"}, {"sec-fetch-site": "none"}, {"sec-fetch-site": "cross-site"}):
         for method, path, body in (
@@ -168,29 +171,25 @@ async def test_the_cookie_alone_is_not_enough(browser: httpx.AsyncClient, server
             ("PATCH", "/api/boards/00000000", {"name": "a"}),
             ("DELETE", "/api/boards/00000000", None),
         ):
-            answer = await browser.request(method, path, json=body, headers=headers)
+            answer = await http.request(method, path, json=body, headers=bearer | headers)
             refused(answer, 403, "foreign_origin")
-    async with connect(events(server), additional_headers={"Cookie": cookie(browser)}) as socket:
+    async with connect(events(server), additional_headers=bearer) as socket:
         with pytest.raises(ConnectionClosed) as caught:
             await socket.recv()
     assert caught.value.rcvd is not None
     assert caught.value.rcvd.code == 4403
     for own in ({"origin": server.url}, {"sec-fetch-site": "same-origin"}):
         for kind in (plain, {"content-type": "application/x-www-form-urlencoded"}, {}):
-            answer = await browser.post("/api/boards", content=b'{"name": "a"}', headers=own | kind)
+            answer = await http.post("/api/boards", content=b'{"name": "a"}', headers=bearer | own | kind)
             error = refused(answer, 415, "unsupported_media_type")
             assert "Content-Type: application/json" in error["message"]
         name = f"with {next(iter(own))}"
-        made = await browser.post("/api/boards", json={"name": name}, headers=own)
+        made = await http.post("/api/boards", json={"name": name}, headers=bearer | own)
         assert made.status_code == 201
-        assert (await browser.delete(f"/api/boards/{made.json()['id']}", headers=own)).status_code == 200
+        assert (await http.delete(f"/api/boards/{made.json()['id']}", headers=bearer | own)).status_code == 200
     # A script with the token is not a browser: its body is read as JSON whatever the content type.
     answer = await server.client.http.post("/api/boards", content=b'{"name": "by curl"}', headers=plain)
     assert answer.status_code == 201
-
-
-def cookie(browser: httpx.AsyncClient) -> str:
-    return "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
 
 
 def events(server: Running) -> str:

@@ -4,10 +4,12 @@ overrides `config.toml` in the data folder, which overrides the default."""
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
 from msgspec import Meta
@@ -47,6 +49,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     database: Annotated[
         str,
         Meta(description="Database: a SQLite path or a postgresql:// URL; empty means bough.db in the data folder."),
+    ] = ""
+    database_password_file: Annotated[
+        str,
+        Meta(description="File with the password for a postgresql:// URL, which then needs none."),
     ] = ""
     workspace_root: Annotated[
         str,
@@ -159,7 +165,15 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def database_url(self) -> str:
-        return self.database or str(self.data_path / "bough.db")
+        url = self.database or str(self.data_path / "bough.db")
+        if not self.database_password_file or "://" not in url:
+            return url
+        path = Path(self.database_password_file).expanduser()
+        try:
+            password = path.read_text("utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Invalid("bad_setting", f"database_password_file: cannot read {path}: {error}") from error
+        return with_password(url, password)
 
     @property
     def root_path(self) -> Path:
@@ -167,6 +181,19 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
 
 
 FIELDS: dict[str, msgspec.structs.FieldInfo] = {field.name: field for field in msgspec.structs.fields(Settings)}
+
+
+def with_password(url: str, password: str) -> str:
+    """Returns a database URL with this password."""
+    parts = urlsplit(url)
+    login, at, place = parts.netloc.rpartition("@")
+    user = login.partition(":")[0] if at else ""
+    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
+
+
+def has_password(url: str) -> bool:
+    """Returns whether a database URL contains a password."""
+    return re.search(r"://[^/?#]*:[^/?#]*@|[?&]password=", url) is not None
 
 
 def variable(name: str) -> str:

@@ -90,7 +90,11 @@ class PostgresBackend:
                 raise
             return backend
         except ValueError as error:
-            raise Invalid("database_url", f"The database URL is invalid: {error}") from error
+            # The error itself may quote a part of the password.
+            raise Invalid(
+                "database_url",
+                "The database URL is invalid. Check its host and port, and write special characters as %XX.",
+            ) from error
         except TryAgain as error:
             raise error.given_up() from error
 

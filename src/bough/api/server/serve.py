@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 import uvicorn
 
-from bough import descriptors
+from bough import data_folder, descriptors
 from bough.api.http.auth import Gate
 from bough.api.http.server_token import load_token, write_private
 from bough.api.mcp.protocol import door
@@ -75,7 +75,7 @@ async def serve(
     """Runs a server until a signal or `stop`; calls `announce` with its address and link when it is ready."""
     descriptors.ensure_enough(settings.max_agents)
     data = settings.data_path
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    data_folder.prepare(data)
     with _bound(settings, data) as sock:
         port = sock.getsockname()[1]
         url = f"http://{_url_host(settings.host)}:{port}"

@@ -110,7 +110,8 @@ def database_file(url: str) -> Path | None:
 
 def without_password(url: str) -> str:
     """Returns a database URL without its password."""
-    return re.sub(r"(?<=://)([^:@/]*):[^@/]*@", r"\1:***@", url)
+    hidden = re.sub(r"(?<=://)([^:@/]*):[^/?#]*@", r"\1:***@", url)
+    return re.sub(r"(?<=[?&]password=)[^&#]*", "***", hidden)
 
 
 async def _status(db: Backend) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import ipaddress
+import os
 import signal
 import socket
 import sys
@@ -20,6 +21,7 @@ from bough.api.cli.framework.find_server import Target
 from bough.errors import Conflict, Invalid
 
 # The settings that most people need; the help lists the others separately.
+DATABASE = settings.variable("database")
 USUAL = ("data", "host", "port", "database", "workspace_root")
 
 
@@ -90,6 +92,7 @@ def _option(name: str) -> Any:
 def _serve(ctx: CommandContext, flags: dict[str, Any]) -> int:
     from bough.observe import logging
 
+    _hide_password(flags)
     configured = _load_settings(flags)
     _check_address(configured)
     logging.configure(configured.log_level, configured.log_format)
@@ -110,6 +113,26 @@ def _load_settings(flags: dict[str, Any]) -> settings.Settings:
             f"The workspace root {configured.root_path} is not a folder. Choose another with --workspace-root.",
         )
     return configured
+
+
+def _hide_password(flags: dict[str, Any]) -> None:
+    """Starts this program again with the database URL in a variable if a flag contains its password, because other
+    users can read command lines."""
+    url = flags.get("database")
+    if not url or not settings.has_password(url):
+        # Agents must not inherit it.
+        if settings.has_password(os.environ.get(DATABASE, "")):
+            flags.setdefault("database", os.environ.pop(DATABASE))
+        return
+    output.note("The database password is hidden from the command line; database_password_file is safer.")
+    arguments = sys.orig_argv
+    option = flag("database")
+    kept = [
+        argument
+        for before, argument in zip(["", *arguments], arguments, strict=False)
+        if argument != option and before != option and not argument.startswith(f"{option}=")
+    ]
+    os.execve(sys.executable, kept, {**os.environ, DATABASE: url})
 
 
 def _check_address(configured: settings.Settings) -> None:

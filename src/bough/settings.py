@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.errors import Invalid
+from bough.model.sandbox import Sandbox
 from bough.model.session import Headless
 
 # Older variable names that work in addition to BOUGH_*.
@@ -117,6 +118,30 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         float,
         Meta(gt=0, description="Minutes that an approval waits for a person before headless deny or allow answers it."),
     ] = 10
+    sandbox: Annotated[
+        Sandbox,
+        Meta(
+            description="Whether agents run in a sandbox, unless the repo or session says otherwise: auto confines "
+            "them where bubblewrap works, required starts no agent without it, off confines none."
+        ),
+    ] = "auto"
+    sandbox_read: Annotated[
+        str,
+        Meta(description="Hidden paths, separated by commas, that confined agents may read after all."),
+    ] = ""
+    sandbox_write: Annotated[
+        str,
+        Meta(description="Additional paths, separated by commas, that confined agents may write, such as a cache."),
+    ] = ""
+    sandbox_memory: Annotated[
+        Count, Meta(description="Maximum size of the data of each process of a confined agent in bytes.")
+    ] = 64 * 1024 * 1024 * 1024
+    sandbox_processes: Annotated[
+        Count, Meta(description="Maximum number of processes and threads of a confined agent; not applied to root.")
+    ] = 8192
+    sandbox_open_files: Annotated[
+        Count, Meta(description="Maximum number of open files of each process of a confined agent.")
+    ] = 65536
     max_depth: Annotated[Count, Meta(description="Maximum number of levels below a root session.")] = 5
     max_children: Annotated[Count, Meta(description="Maximum number of active children per session.")] = 25
     max_tree: Annotated[Count, Meta(description="Maximum number of sessions per tree, not counting archived ones.")] = (
@@ -176,8 +201,20 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         return with_password(url, password)
 
     @property
+    def sandbox_read_paths(self) -> list[str]:
+        return _paths(self.sandbox_read)
+
+    @property
+    def sandbox_write_paths(self) -> list[str]:
+        return _paths(self.sandbox_write)
+
+    @property
     def root_path(self) -> Path:
         return Path(self.workspace_root or "~").expanduser().absolute()
+
+
+def _paths(text: str) -> list[str]:
+    return [os.path.abspath(os.path.expanduser(path.strip())) for path in text.split(",") if path.strip()]
 
 
 FIELDS: dict[str, msgspec.structs.FieldInfo] = {field.name: field for field in msgspec.structs.fields(Settings)}

@@ -51,8 +51,16 @@ async def open_in(server: ServerProcess, client: Client, **fields: Any) -> str:
 
 
 def agents_with(mark: Path) -> list[int]:
-    """Returns the pids of agents whose environment has this mark, and of their children."""
-    return [process.pid for process in psutil.process_iter() if _environment(process).get(MARK) == str(mark)]
+    """Returns the pids of agents whose environment has this mark, and of their children, without their sandbox."""
+    marked = [process for process in psutil.process_iter() if _environment(process).get(MARK) == str(mark)]
+    return [process.pid for process in marked if _name(process) != "bwrap"]
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
 
 
 def _environment(process: psutil.Process) -> dict[str, str]:

@@ -26,6 +26,9 @@ from tests.support.repos import make_repo
 
 # A server is up in well under a second; on a heavily loaded machine it takes much longer.
 READY_WITHIN = 120.0
+# Most tests look at an agent's processes, or let it touch files beside its folder to see what it does, so it runs
+# unconfined. `BOUGH_SANDBOX=auto` runs them in the sandbox; tests/attacks/test_box.py always does.
+SANDBOX = os.environ.get("BOUGH_SANDBOX", "off")
 # Servers under test speak plain HTTP: loading certificates for each client would only take time (`verify=False`).
 
 
@@ -55,6 +58,7 @@ async def serving(folder: Path, **changes: Any) -> AsyncGenerator[Running]:
         "workspace_root": str(root),
         "port": 0,
         "stop_agents": True,
+        "sandbox": SANDBOX,
     }
     settings = Settings(**(defaults | changes))
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -107,7 +111,7 @@ class ServerProcess:
             self.process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", self.module, "serve", "--port", "0", "--data", str(self.data)),
                 *("--workspace-root", str(self.root), *self.flags),
-                env=os.environ | dict(self.env),
+                env=os.environ | {"BOUGH_SANDBOX": SANDBOX} | dict(self.env),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
             )

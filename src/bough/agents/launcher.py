@@ -11,8 +11,11 @@ from bough.agents.link import Link
 class Launcher(Protocol):
     """Starts agents by name, and finds them by name after a restart of the server."""
 
-    async def start(self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Link:
-        """Starts an agent. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
+    async def start(
+        self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+    ) -> Link:
+        """Starts an agent behind the words of its box, if it has one. Raises `AgentFailed` (`agent_missing`) if it
+        cannot be started."""
         ...
 
     async def attach(self, name: str, last: int) -> Link:

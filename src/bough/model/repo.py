@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from bough.model.sandbox import Sandbox
+
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]
 # `making` is never shown, because its creator has no answer yet. A worktree being recovered is still removed.
@@ -42,6 +44,8 @@ class Repo(msgspec.Struct, rename="camel"):
     board_id: str | None = None
     x: float | None = None
     y: float | None = None
+    # Whether agents run in the sandbox here, unless the session says otherwise; null uses the server's setting.
+    sandbox: Sandbox | None = None
 
 
 class Worktree(msgspec.Struct, rename="camel"):

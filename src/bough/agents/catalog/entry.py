@@ -84,6 +84,17 @@ class SettingsFolder(_Table):
     programs: dict[str, list[str]] = {}
 
 
+class SandboxFiles(_Table):
+    """The agent's own files, for its sandbox. `~` and variables are expanded as the agent sees them."""
+
+    # Files and folders that the agent writes: conversations, caches, its login. A name with a suffix is a file.
+    write: list[str] = []
+    # Parts of them that stay read-only, because the agent runs what they say outside of the sandbox, too.
+    protect: list[str] = []
+    # Whether an approved plan is carried out in the same turn. The mode `plan` then keeps the folder writable.
+    plans_continue: bool = False
+
+
 class RepositoryFiles(_Table):
     """Files in a repository that would give an agent rights or run code."""
 
@@ -244,6 +255,7 @@ class CatalogEntry(_Table):
     start: dict[str, StartSettings] = {}
     home: SettingsFolder | None = None
     repository: RepositoryFiles = msgspec.field(default_factory=RepositoryFiles)
+    sandbox: SandboxFiles = msgspec.field(default_factory=SandboxFiles)
     corrections: Corrections = msgspec.field(default_factory=Corrections)
     quirks: Quirks = msgspec.field(default_factory=Quirks)
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
-from bough.agents.catalog.find import LocatedAgent, startable
+from bough.agents.catalog.find import LocatedAgent, npm_folder, startable
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
 from bough.errors import Invalid
@@ -36,6 +36,10 @@ class PreparedStart(msgspec.Struct, frozen=True):
     fetched: bool
     # Notices for people about this start.
     notices: list[str]
+    # The agent's own files: those that it writes, parts of them that it must not, and those that it only reads.
+    state: list[str] = []
+    protected_state: list[str] = []
+    readable: list[str] = []
 
 
 def prepare(entry: CatalogEntry, data: Path, cwd: str, mode: ModeSettings, own: dict[str, str]) -> PreparedStart:
@@ -75,6 +79,9 @@ def prepare(entry: CatalogEntry, data: Path, cwd: str, mode: ModeSettings, own: 
         instructions=read_instructions(cwd, instruction_files),
         fetched=located.how == "npx",
         notices=notices,
+        state=_expanded(entry.sandbox.write, values | {"{data}": str(data)}, env),
+        protected_state=_expanded(entry.sandbox.protect, values | {"{data}": str(data)}, env),
+        readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
     )
 
 
@@ -126,6 +133,21 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {name: _filled(item, values) for name, item in cast("dict[str, Any]", value).items()}
     return value
+
+
+def _expanded(paths: list[str], values: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
+    """Expands placeholders, variables and `~` in paths. Leaves out a path with a variable that is not set."""
+    home = env.get("HOME") or os.path.expanduser("~")
+    expanded: list[str] = []
+    for path in paths:
+        if path.startswith("$"):
+            name, _, rest = path[1:].partition("/")
+            if not env.get(name):
+                continue
+            path = os.path.join(env[name], rest).rstrip("/")
+        path = _filled(path, values)
+        expanded.append(os.path.join(home, path[2:]) if path.startswith("~/") else path)
+    return [path for path in expanded if os.path.isabs(path)]
 
 
 def _created(folder: Path) -> Path:

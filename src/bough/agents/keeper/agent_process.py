@@ -17,6 +17,10 @@ STDERR_TAIL = 64 * 1024
 """Bytes of stderr that are kept: enough for a stack trace, little enough not to hurt."""
 LINE_CAP = 64 * 1024 * 1024
 """The longest line that is accepted from an agent, as everywhere in Bough."""
+BOX_FD = 3
+"""The descriptor from which a box reads its arguments, and which it closes."""
+SIGNALLED = 128
+"""What a box adds to the number of the signal that ended its agent, as shells do."""
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
 """Signals that a keeper ignores. They are reset for the agent, which would inherit that."""
 
@@ -154,6 +158,19 @@ class AgentErrors:
         return bytes(self._tail[-min(STDERR_TAIL, self.total - after) :]) if self.total > after else b""
 
 
+def _boxed(box: list[str], command: list[str]) -> tuple[list[str], int]:
+    """Returns the command that runs an agent in its box, and a file with the arguments of the box.
+
+    They are not part of the command line, where the agent and other users of the machine could read which paths are
+    hidden. The words after `--` run inside the box.
+    """
+    cut = box.index("--")
+    fd = os.memfd_create("box", os.MFD_CLOEXEC)
+    os.write(fd, b"".join(os.fsencode(word) + b"\0" for word in box[1:cut]))
+    os.lseek(fd, 0, os.SEEK_SET)
+    return [box[0], "--args", str(BOX_FD), *box[cut:], *command], fd
+
+
 class AgentProcess:
     """One agent, started in its own process session."""
 
@@ -164,13 +181,20 @@ class AgentProcess:
             os.set_blocking(fd, False)
         with contextlib.suppress(OSError):  # The user's share of pipe memory may be used up; that is only slower.
             fcntl.fcntl(stdout, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+        box: list[str] = start.get("box") or []
+        command = [start["program"], *start["command"][1:]]
+        actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(agent_ends)]
+        if box:
+            command, arguments = _boxed(box, command)
+            actions.append((os.POSIX_SPAWN_DUP2, arguments, BOX_FD))
+            agent_ends = (*agent_ends, arguments)
         os.chdir(start["cwd"])
         try:
             self.pid = os.posix_spawn(
-                start["program"],
-                [start["program"], *start["command"][1:]],
+                command[0],
+                command,
                 start["env"],
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(agent_ends)],
+                file_actions=actions,
                 setsid=True,
                 setsigmask=[],
                 setsigdef=IGNORED,
@@ -179,6 +203,8 @@ class AgentProcess:
             os.chdir("/")
             for fd in agent_ends:
                 os.close(fd)
+        self.boxed = bool(box)
+        """Whether `pid` is the sandbox around the agent. The agent then ends with it."""
         self.process = process_tree.find(self.pid) or process_tree.Process(self.pid, 0)
         self.input, self.output, self.errors = (
             AgentInput(our_stdin),
@@ -187,6 +213,11 @@ class AgentProcess:
         )
         self.status: int | None = None
         """The exit code, or the negative signal number; None while it runs."""
+
+    def ended(self, status: int) -> None:
+        """Notes how the process ended. A box reports the signal that ended its agent as 128 and its number."""
+        code = os.waitstatus_to_exitcode(status)
+        self.status = SIGNALLED - code if self.boxed and SIGNALLED < code <= SIGNALLED + signal.NSIG else code
 
     def drain(self) -> None:
         """Reads the rest of the pipes once no process writes to them. Raises OSError if the disk is full."""

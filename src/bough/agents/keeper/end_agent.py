@@ -19,8 +19,12 @@ POLL = 0.05
 class AgentEnding:
     """The end of one agent, step by step."""
 
-    def __init__(self, keeper: process_tree.Process, grace: float, now: float) -> None:
+    def __init__(
+        self, keeper: process_tree.Process, grace: float, now: float, box: process_tree.Process | None = None
+    ) -> None:
         self._keeper = keeper
+        # The sandbox around the agent. It ends after the agent, and its own end kills everything inside at once.
+        self._box = box
         self._steps = [(signal.SIGKILL, KILL_WAIT), (signal.SIGTERM, grace)]
         self._signal: signal.Signals | None = None
         self._deadline = now + grace
@@ -45,7 +49,8 @@ class AgentEnding:
                 return
             self._signal, wait = self._steps.pop()
             self._deadline = now + wait
-            process_tree.send_signal(self._tree(), self._signal)
+            spared = self._box if self._signal is signal.SIGTERM and not agent_gone else None
+            process_tree.send_signal([process for process in self._tree() if process != spared], self._signal)
         elif self._signal is signal.SIGKILL:
             process_tree.send_signal(self._tree(), self._signal)
 

@@ -145,7 +145,9 @@ class KeeperLoop:
 
     def _begin_end(self, grace: float) -> None:
         if self._ending is None:
-            self._ending = AgentEnding(self._me, grace, time.monotonic())
+            self._ending = AgentEnding(
+                self._me, grace, time.monotonic(), box=self._agent.process if self._agent.boxed else None
+            )
             self._agent.input.stop()
 
     def _reap(self) -> None:
@@ -153,7 +155,7 @@ class KeeperLoop:
         try:
             while (child := os.waitpid(-1, os.WNOHANG))[0]:
                 if child[0] == self._agent.pid:
-                    self._agent.status = os.waitstatus_to_exitcode(child[1])
+                    self._agent.ended(child[1])
         except ChildProcessError:
             self._childless = True
 

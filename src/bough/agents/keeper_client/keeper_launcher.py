@@ -25,8 +25,10 @@ class KeeperLauncher:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def start(self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Link:
-        return await start_keeper(self._root, name, command, cwd=cwd, env=env)
+    async def start(
+        self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+    ) -> Link:
+        return await start_keeper(self._root, name, command, cwd=cwd, env=env, box=box)
 
     async def attach(self, name: str, last: int) -> Link:
         folder = self._root / name

@@ -37,12 +37,15 @@ POLL = 0.02
 
 
 async def start_keeper(
-    root: Path, keeper_id: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]
+    root: Path, keeper_id: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
 ) -> KeeperLink:
-    """Starts an agent with its own keeper. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
+    """Starts an agent with its own keeper, behind the words of its box if it has one. Raises `AgentFailed`
+    (`agent_missing`) if it cannot be started."""
     program = find_program(command, cwd, env)
     folder = root / keeper_id
     start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
+    if box:
+        start["box"] = list(box)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700)
     try:

@@ -47,7 +47,7 @@ async def get_repo(services: Services, repo_id: Id) -> Repo:
 @patch(
     "/repos/{repo_id:str}",
     responses=errors(404, 409, 413),
-    summary="Change a repo's name, or how its new worktrees are set up",
+    summary="Change a repo's name, the setup of its new worktrees, or its sandbox",
 )
 async def patch_repo(services: Services, caller: Caller, repo_id: Id, data: JSONBody[RepoPatch]) -> Repo:
     return await services.repos.patch(caller, repo_id, data)

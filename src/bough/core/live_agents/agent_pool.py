@@ -21,9 +21,10 @@ from bough.agents.shield import shielded
 from bough.agents.start_limit import StartLimit
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
-from bough.core.live_agents import agent_tokens, repository_trust
+from bough.core.live_agents import agent_tokens, confinement, repository_trust
 from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
 from bough.core.live_agents.agent_settings import KnownSettings, Value, is_strict, wanted_mode, with_offered
+from bough.core.live_agents.confinement import Confiner
 from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.policy.turn_mode import turn_mode
@@ -75,6 +76,7 @@ class AgentPool:
         self._settings = settings
         self.catalog = catalog
         self._launcher = launcher
+        self.confiner = Confiner(store, settings)
         self._agents: dict[str, Agent] = {}
         self._suspensions: dict[Agent, asyncio.Task[None]] = {}
         self._starting: dict[str, asyncio.Lock] = {}
@@ -98,7 +100,9 @@ class AgentPool:
         """Returns the agent of a session; starts one, or restarts it if its start settings have changed."""
         agent = self._agents.get(session.id)
         entry = self.catalog.get(session.agent)
-        private, mode, made_of = await self._store.read(lambda tx: _start_settings(tx, entry, session, self.address))
+        private, mode, made_of = await self._store.read(
+            lambda tx: _start_settings(tx, entry, session, self._settings, self.address)
+        )
         if agent is not None and (agent.down or agent.ending or agent.made_of != made_of):
             await self.suspend(agent)
             agent = None
@@ -115,7 +119,7 @@ class AgentPool:
 
         async def work(tx: Tx) -> tuple[Session, ModeSettings, str]:
             session = await records.session(tx, agent.session_id)
-            _, mode, made_of = await _start_settings(tx, agent.entry, session, self.address)
+            _, mode, made_of = await _start_settings(tx, agent.entry, session, self._settings, self.address)
             return session, mode, made_of
 
         session, mode, made_of = await self._store.read(work)
@@ -154,6 +158,7 @@ class AgentPool:
     ) -> Agent:
         env = msgspec.json.decode(private.env, type=dict[str, str])
         prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
+        confined = await self.confiner.confine(session, entry, prepared)
         await self._clear(session)
         keeper_id = new_id()
         token = agent_tokens.mint(session.id)
@@ -167,12 +172,15 @@ class AgentPool:
                 token_hash=agent_tokens.hashed(token),
                 now=change.now,
             )
+            await confinement.note(change, session.id, confined)
 
         await self._store.write(announce)
         # The time limits of a start begin after these waits.
         async with self._alone(entry), self._starts.starting():
             try:
-                link = await self._launcher.start(keeper_id, prepared.command, cwd=session.cwd, env=prepared.env)
+                link = await self._launcher.start(
+                    keeper_id, prepared.command, cwd=session.cwd, env=confined.env, box=confined.box
+                )
             except BaseException:
                 await self.end_keeper(keeper_id)
                 raise
@@ -217,7 +225,7 @@ class AgentPool:
         async def settings(tx: Tx) -> tuple[PrivateColumns, ModeSettings, str]:
             # A turn that continues keeps the mode that it was sent with.
             as_sent = msgspec.structs.replace(session, permission_mode=await turn_mode(tx, session))
-            return await _start_settings(tx, entry, as_sent, self.address)
+            return await _start_settings(tx, entry, as_sent, self._settings, self.address)
 
         private, mode, _ = await patiently(lambda: read(settings), "an agent that is found again")
         recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools)
@@ -283,7 +291,7 @@ def _options(stored: msgspec.Raw) -> dict[str, Value]:
 
 
 async def _start_settings(
-    tx: Tx, entry: CatalogEntry, session: Session, address: str | None
+    tx: Tx, entry: CatalogEntry, session: Session, settings: Settings, address: str | None
 ) -> tuple[PrivateColumns, ModeSettings, str]:
     """Returns the private part of a session, the settings of its mode, and a fingerprint of the settings that an agent
     reads only when it starts."""
@@ -292,7 +300,10 @@ async def _start_settings(
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
     mode = await wanted_mode(tx, entry, session)
-    start_settings = [msgspec.json.decode(private.env), servers]
+    sandbox = await confinement.wanted_sandbox(tx, session, settings)
+    start_settings = [msgspec.json.decode(private.env), servers, sandbox]
+    if sandbox != "off":
+        start_settings.append(confinement.reads_only(entry, session))
     if address is not None:
         start_settings.append(address)
     if mode.start:

@@ -7,6 +7,7 @@ import msgspec
 from bough.core.transcripts.files import NewFiles
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
+from bough.model.sandbox import Sandbox
 from bough.model.session import CallbackConfig, Headless, PermissionMode, Session
 
 LONGEST_TITLE = 500
@@ -33,6 +34,7 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     context_files: list[str] = []
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
     headless: Headless | None = None
+    sandbox: Sandbox | None = None
     initial_prompt: str | None = None
     # Files that are attached to the initial prompt.
     files: NewFiles = msgspec.UNSET
@@ -55,6 +57,7 @@ class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     callback: CallbackConfig | msgspec.UnsetType = msgspec.UNSET
     queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
     headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class OpenedSession(msgspec.Struct):

@@ -116,6 +116,7 @@ class Sessions:
 
         async def work(change: Change) -> OpenedSession:
             await lifecycle.admit(change, self._settings)
+            maker = await records.session(change.tx, caller.id) if caller.kind == "session" and caller.id else None
             if worktree is not None:
                 # It may have been removed meanwhile.
                 await usable(change.tx, worktree.id)
@@ -139,9 +140,10 @@ class Sessions:
                 callback=raw(new.callback),
                 git_state=raw(git or {}),
                 headless=new.headless,
+                # A session cannot create one with a weaker sandbox than its own.
+                sandbox=maker.sandbox if maker is not None else new.sandbox,
             )
-            if caller.kind == "session" and caller.id is not None:
-                maker = await records.session(change.tx, caller.id)
+            if maker is not None:
                 await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
             if also is not None:
                 await also(change)
@@ -247,7 +249,16 @@ class Sessions:
             if session.kind == "btw" and patch.permission_mode not in (msgspec.UNSET, "plan"):
                 raise Conflict("aside_reads_only", "A side question only reads: its mode stays plan.")
             columns: dict[str, Any] = {}
-            for name in ("title", "description", "permission_mode", "model", "effort", "queue_paused", "headless"):
+            for name in (
+                "title",
+                "description",
+                "permission_mode",
+                "model",
+                "effort",
+                "queue_paused",
+                "headless",
+                "sandbox",
+            ):
                 value = getattr(patch, name)
                 if value is not msgspec.UNSET:
                     columns[name] = value

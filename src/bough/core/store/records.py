@@ -13,6 +13,7 @@ from bough.core.store.transactions import Change
 from bough.model.approval import CALL_KIND, Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
+from bough.model.sandbox import Sandbox
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.model.times import just_after
@@ -66,6 +67,7 @@ async def add_session(
     callback: msgspec.Raw,
     git_state: msgspec.Raw,
     headless: Headless | None,
+    sandbox: Sandbox | None,
     kind: Kind = "root",
     source: Session | None = None,
     branch_task_id: str | None = None,
@@ -100,6 +102,7 @@ async def add_session(
         created_by=raw({"kind": caller.kind, "id": caller.id}),
         git_state=git_state,
         headless=headless,
+        sandbox=sandbox,
         depth=depth_below(source, kind) if source is not None else 0,
         race_id=race.race_id if race is not None else None,
         race_number=race.race_number if race is not None else None,

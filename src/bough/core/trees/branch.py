@@ -281,6 +281,7 @@ class Branches:
             callback=raw(new.callback or CallbackConfig()) if kind == "subsession" else source.callback,
             git_state=git,
             headless=new.headless or source.headless,
+            sandbox=source.sandbox,
             kind=kind,
             source=source,
             branch_task_id=branch_task.id if branch_task else None,

@@ -22,6 +22,7 @@ from bough.git.safe.permissions import forget, register_bare
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo
+from bough.model.sandbox import Sandbox
 from bough.model.session import Caller
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -38,11 +39,13 @@ class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
     - `setup`: a command and its arguments, run without a shell in each new worktree.
     - `copyIgnored`: globs of ignored files to copy from the working copy first.
+    - `sandbox`: whether agents run in the sandbox here; null uses the server's setting.
     - `boardId`, `x`, `y`: where the card of its own folder is; null takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     copy_ignored: list[str] | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
     board_id: str | msgspec.UnsetType | None = msgspec.UNSET
     x: float | msgspec.UnsetType | None = msgspec.UNSET
     y: float | msgspec.UnsetType | None = msgspec.UNSET
@@ -130,13 +133,15 @@ class Repos:
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
         """Changes a repository's name or its setup. Only people may set a command to run."""
         columns: dict[str, Any] = {
-            name: getattr(patch, name) for name in ("x", "y") if getattr(patch, name) is not msgspec.UNSET
+            name: getattr(patch, name) for name in ("x", "y", "sandbox") if getattr(patch, name) is not msgspec.UNSET
         }
         if patch.name is not msgspec.UNSET:
             columns["name"] = checked_name(patch.name)
         for name in ("setup", "copy_ignored"):
             if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
                 raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
+        if patch.sandbox is not msgspec.UNSET and caller.kind == "session":
+            raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
         if patch.setup is not msgspec.UNSET:
             columns["setup"] = raw(checked_command(patch.setup or []))
         if patch.copy_ignored is not msgspec.UNSET:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -87,6 +87,7 @@ def _draw(repo: Json) -> None:
             ("default branch", clean(repo["defaultBranch"] or "")),
             ("setup", clean(shlex.join(repo["setup"]))),
             ("copied files", ", ".join(clean(pattern) for pattern in repo["copyIgnored"])),
+            ("sandbox", repo["sandbox"] or ""),
             ("registered", f"{moment(repo['createdAt'])} ({ago(repo['createdAt'])})"),
         ]
     )
@@ -108,8 +109,16 @@ def change(
         typer.Option("--copy", metavar="GLOB", help="Ignored files to copy into each new worktree; repeatable."),
     ] = None,
     no_copy: Annotated[bool, typer.Option("--no-copy", help="Copy no ignored files.")] = False,
+    sandbox: Annotated[
+        Literal["off", "auto", "required", "inherit"] | None,
+        typer.Option(
+            "--sandbox",
+            metavar="off|auto|required|inherit",
+            help="Whether agents run in a sandbox here; inherit uses the server's setting.",
+        ),
+    ] = None,
 ) -> None:
-    """Change a repo's name, or how its new worktrees are set up."""
+    """Change a repo's name, how its new worktrees are set up, or whether its agents run in a sandbox."""
     body: Json = {"name": name} if name is not None else {}
     if setup is not None:
         try:
@@ -118,6 +127,8 @@ def change(
             raise typer.BadParameter(f"--setup is not a valid command: {error}.") from None
     if copy or no_copy:
         body["copyIgnored"] = [] if no_copy else copy
+    if sandbox is not None:
+        body["sandbox"] = None if sandbox == "inherit" else sandbox
     if not body:
         raise typer.BadParameter("Nothing to change; see: bough repo set --help")
     ctx.show(ctx.client.patch(path("repos", repo), body), _draw)

@@ -18,6 +18,7 @@ from msgspec import to_builtins
 
 from bough import __version__
 from bough.agents.catalog import load_catalog
+from bough.agents.sandbox.detect import detect
 from bough.api.agents import describe
 from bough.api.cli.agents.command import agent_state
 from bough.api.cli.commands.db import database_file, without_password
@@ -26,6 +27,7 @@ from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError
+from bough.model.sandbox import Sandbox
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data
 from bough.storage import migrate
@@ -57,6 +59,7 @@ def everything(settings: Settings, client: Client) -> Iterator[Check]:
     yield database(settings)
     yield server(client)
     yield from agents(settings.data_path)
+    yield sandbox(settings.sandbox)
     yield workspace(_root_of(client) or settings.root_path)
     yield space(settings.data_path)
 
@@ -78,6 +81,19 @@ def git() -> Check:
     if numbers < OLDEST_GIT:
         return Check("git", "warning", f"{version} is old.", "Install git 2.36 or newer.")
     return Check("git", "ok", version)
+
+
+def sandbox(setting: Sandbox) -> Check:
+    """Reports whether agents can be confined on this machine."""
+    available = detect()
+    if setting == "off":
+        text = "The sandbox is switched off: agents run unconfined, with all of your rights."
+        return Check("sandbox", "warning", text, "Set sandbox = auto in config.toml, or start with --sandbox auto.")
+    if available.program is not None:
+        return Check("sandbox", "ok", f"Agents are confined by {available.program} (sandbox = {setting})")
+    if setting == "required":
+        return Check("sandbox", "problem", "No agent can start: the sandbox is required.", available.reason)
+    return Check("sandbox", "warning", "Agents run unconfined, with all of your rights.", available.reason)
 
 
 def data_folder(data: Path, file: Path | None) -> Iterator[Check]:

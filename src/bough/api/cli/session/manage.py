@@ -27,6 +27,7 @@ from bough.api.cli.session.options import (
     Headless,
     Mode,
     Model,
+    SandboxChoice,
     Title,
     encode_files,
     merge_callback,
@@ -69,6 +70,7 @@ def new(
     context: Context = None,
     env: Env = None,
     headless: Headless = None,
+    sandbox: SandboxChoice = None,
     prompt: Annotated[
         str | None, typer.Option("--prompt", "-p", help="First prompt; - reads it from standard input.")
     ] = None,
@@ -91,6 +93,7 @@ def new(
     fields |= {"effort": effort, "env": parse_pairs(env), "initialPrompt": text, "files": encode_files(file)}
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields["headless"] = None if headless == "server" else headless
+    fields["sandbox"] = None if sandbox == "inherit" else sandbox
     body: Json = {name: value for name, value in fields.items() if value is not None}
     if existing is not None and worktree is not None:
         raise typer.BadParameter(
@@ -205,6 +208,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("archived", "yes" if session["archived"] else ""),
             ("agent", f"{session['agent']} ({', '.join(clean(message) for message in settings if message)})"),
             ("headless", session["headless"] or ""),
+            ("sandbox", _sandbox(session)),
             ("env", ", ".join(clean(name) for name in session["env"])),
             ("mcp", ", ".join(server_names(ctx.client, session["mcpServerIds"]))),
             ("context", ", ".join(clean(file.removeprefix(f"{session['cwd']}/")) for file in session["contextFiles"])),
@@ -242,6 +246,14 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
     printer.end()
     if session["activity"] == "running" and (sentence := silence(messages)) is not None:
         output.line(sentence, "yellow")
+
+
+def _sandbox(session: Json) -> str:
+    """Describes how the session's agent was confined at its last start, and the session's own choice."""
+    choice = f" (sandbox {session['sandbox']})" if session["sandbox"] else ""
+    if session["confinement"] == "unconfined":
+        return f"unconfined{choice}: {clean(session['unconfinedReason'] or '')}"
+    return f"{session['confinement'] or 'not started yet'}{choice}"
 
 
 def _origin(session: Json) -> str:
@@ -284,6 +296,7 @@ def change(
     env: Env = None,
     no_env: Annotated[bool, typer.Option("--no-env", help="Remove all environment variables.")] = False,
     headless: Headless = None,
+    sandbox: SandboxChoice = None,
     report: Annotated[
         bool | None, typer.Option("--callback/--no-callback", help="Whether it reports back to its parent.")
     ] = None,
@@ -309,6 +322,8 @@ def change(
     body |= {name: value or None for name, value in (("model", model), ("effort", effort)) if value is not None}
     if headless is not None:
         body["headless"] = None if headless == "server" else headless
+    if sandbox is not None:
+        body["sandbox"] = None if sandbox == "inherit" else sandbox
     if (report, last, with_prompt, instructions) != (None, None, None, None):
         callback = ctx.client.get(path("sessions", session)).value["callback"]
         body["callback"] = merge_callback(callback, report, last, with_prompt, instructions)

@@ -29,6 +29,14 @@ Headless = Annotated[
         help="What happens to approvals that nobody answers in time; server is the server's default.",
     ),
 ]
+SandboxChoice = Annotated[
+    Literal["off", "auto", "required", "inherit"] | None,
+    typer.Option(
+        "--sandbox",
+        metavar="off|auto|required|inherit",
+        help="Whether the agent runs in a sandbox: auto where it works, required always; inherit is the default.",
+    ),
+]
 Env = Annotated[
     list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Environment variable for the agent; repeatable.")
 ]

@@ -9,6 +9,7 @@ import { ContextFilesField } from "./ContextFilesField";
 import { EnvEditor } from "./EnvEditor";
 import { McpServerChoices } from "./McpServerChoices";
 import { ModelFields } from "./ModelFields";
+import { SandboxSelect } from "./SandboxSelect";
 import { UnattendedSelect } from "./UnattendedSelect";
 
 export function AdvancedFields({
@@ -71,6 +72,7 @@ export function AdvancedFields({
           inherited={from ? "Same as this session" : undefined}
         />
       )}
+      {!shows && !from && <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />}
     </Fold>
   );
 }

@@ -36,6 +36,9 @@ export const DEFAULT_CALLBACK: CallbackChoice = {
 
 export type UnattendedAnswer = "wait" | "deny" | "allow" | null;
 
+/** `null` uses the repo's or the server's setting. */
+export type SandboxChoice = "off" | "auto" | "required" | null;
+
 export interface Draft {
   prompt: string;
   files: AttachedFile[];
@@ -51,6 +54,7 @@ export interface Draft {
   contextFiles: string;
   callback: CallbackChoice;
   headless: UnattendedAnswer;
+  sandbox: SandboxChoice;
 }
 
 export const EMPTY_DRAFT: Draft = {
@@ -67,6 +71,7 @@ export const EMPTY_DRAFT: Draft = {
   contextFiles: "",
   callback: DEFAULT_CALLBACK,
   headless: null,
+  sandbox: null,
 };
 
 /** Returns an agent's default mode. */
@@ -123,6 +128,7 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
     env: draft.env ? envOf(draft.env) : undefined,
     contextFiles: draft.contextFiles.trim() ? nonEmptyLines(draft.contextFiles) : undefined,
     headless: draft.headless ?? undefined,
+    sandbox: draft.sandbox ?? undefined,
   };
 }
 

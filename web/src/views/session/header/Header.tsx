@@ -1,5 +1,5 @@
 /** A session's header: title, state, origin, usage and actions. */
-import { Bot, FolderGit2, GitBranch, GitFork, Network, PanelRight, TriangleAlert } from "lucide-react";
+import { Bot, FolderGit2, GitBranch, GitFork, Network, PanelRight, ShieldOff, TriangleAlert } from "lucide-react";
 import { Link } from "wouter";
 import type { Approval, Node, Session } from "@/api/types";
 import { routes } from "@/app/routes";
@@ -58,6 +58,11 @@ export function Header({ session, treeSessions, approvals, state, actions, isPan
         <StateMark state={markState} showLabel />
         <AgentMark agent={session.agent} showName />
         <ModeBadge session={session} />
+        {session.confinement === "unconfined" && (
+          <Badge tone="waiting" icon={<ShieldOff />} title={session.unconfinedReason ?? undefined}>
+            Unconfined
+          </Badge>
+        )}
         {session.gitState?.branch && (
           <span className={css.fact} title={session.cwd}>
             {session.worktreeId ? <FolderGit2 aria-hidden /> : <GitBranch aria-hidden />}

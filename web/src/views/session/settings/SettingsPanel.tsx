@@ -10,6 +10,7 @@ import { EnvEditor } from "@/views/forms/fields/EnvEditor";
 import { McpServerChoices } from "@/views/forms/fields/McpServerChoices";
 import { ModelFields } from "@/views/forms/fields/ModelFields";
 import { ModePicker } from "@/views/forms/fields/ModePicker";
+import { SandboxSelect } from "@/views/forms/fields/SandboxSelect";
 import { UnattendedSelect } from "@/views/forms/fields/UnattendedSelect";
 import { BudgetForm } from "./BudgetForm";
 import css from "./Settings.module.css";
@@ -88,6 +89,7 @@ export function SettingsPanel({
             value={draft.headless || null}
             onChange={(headless) => set({ headless: headless ?? "" })}
           />
+          <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />
         </section>
         <fieldset className={css.part}>
           <legend className={css.head}>MCP servers</legend>
@@ -132,6 +134,12 @@ export function SettingsPanel({
   );
 }
 
+const CONFINEMENTS = {
+  workspace: "Confined to its folder",
+  "read-only": "Confined, read-only",
+  unconfined: "Unconfined",
+};
+
 const Facts = ({ session }: { session: Session }) => (
   <section className={css.part}>
     <h2 className={css.head}>About</h2>
@@ -140,6 +148,18 @@ const Facts = ({ session }: { session: Session }) => (
       <dd>
         <code>{session.cwd}</code>
       </dd>
+      {session.confinement && (
+        <>
+          <dt>Sandbox</dt>
+          <dd>{CONFINEMENTS[session.confinement]}</dd>
+        </>
+      )}
+      {session.unconfinedReason && (
+        <>
+          <dt>Reason</dt>
+          <dd>{session.unconfinedReason}</dd>
+        </>
+      )}
       <dt>ID</dt>
       <dd>
         <code>{session.id}</code>

@@ -18,6 +18,7 @@ const session = (change: Partial<Session> = {}): Session =>
     contextFiles: ["README.md"],
     callback: { enabled: true },
     headless: null,
+    sandbox: null,
     queuePaused: false,
     archived: false,
     metadata: {},

@@ -1,6 +1,6 @@
 /** Converts a session's settings to a form's draft, and the draft to a patch with only the changes. */
 import type { Mode, Session, SessionPatch } from "@/api/types";
-import { type EnvLine, nonEmptyLines } from "@/views/forms/state/draft";
+import { type EnvLine, nonEmptyLines, type SandboxChoice } from "@/views/forms/state/draft";
 
 export interface SettingsDraft {
   title: string;
@@ -18,6 +18,7 @@ export interface SettingsDraft {
     extraInstructions: string;
   };
   headless: "" | "wait" | "deny" | "allow";
+  sandbox: SandboxChoice;
 }
 
 export const draftOf = (session: Session): SettingsDraft => ({
@@ -36,6 +37,7 @@ export const draftOf = (session: Session): SettingsDraft => ({
     extraInstructions: session.callback.extraInstructions ?? "",
   },
   headless: session.headless ?? "",
+  sandbox: session.sandbox ?? null,
 });
 
 const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused">> => ({
@@ -51,6 +53,7 @@ const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused"
   contextFiles: nonEmptyLines(draft.contextFiles),
   callback: { ...draft.callback, extraInstructions: draft.callback.extraInstructions.trim() || null },
   headless: draft.headless || null,
+  sandbox: draft.sandbox,
 });
 
 /** Returns the fields in which the draft differs from the session; an empty object if there is nothing to save. */

@@ -1,0 +1,149 @@
+"""Gathers the paths of one box from the disk: the session's folder, its git folders, the agent's state and what stays
+hidden."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
+from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
+from bough.agents.sandbox.profile import Box
+
+TEMPORARY = ("/tmp", "/var/tmp")
+# Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
+READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
+WORKTREES = ".worktrees"
+"""The folder in which Bough creates worktrees."""
+CACHE = "/tmp/cache"
+# The home folder is read-only, so that the caches of package managers are private.
+CACHE_VARIABLES = {
+    "npm_config_cache": f"{CACHE}/npm",
+    "PIP_CACHE_DIR": f"{CACHE}/pip",
+    "UV_CACHE_DIR": f"{CACHE}/uv",
+    "YARN_CACHE_FOLDER": f"{CACHE}/yarn",
+    "GOCACHE": f"{CACHE}/go",
+}
+# Git in the box cannot see other worktrees or keys: it must not clean up after them or sign.
+GIT_SETTINGS = {"gc.auto": "0", "gc.worktreePruneExpire": "never", "commit.gpgSign": "false", "tag.gpgSign": "false"}
+
+
+@dataclass(frozen=True)
+class BoxRequest:
+    """What a box is for: a session's folder and rights, an agent's files, and the settings."""
+
+    cwd: str
+    read_only: bool
+    data: Path
+    # The agent's environment and command.
+    env: Mapping[str, str]
+    command: Sequence[str]
+    # The agent's own files: those that it writes, parts of them that it only reads, and others that it reads.
+    state: Sequence[str] = ()
+    protected_state: Sequence[str] = ()
+    readable: Sequence[str] = ()
+    # Folders of other sessions' worktrees.
+    worktrees: Sequence[str] = ()
+    # Further paths from the settings.
+    extra_readable: Sequence[str] = ()
+    extra_writable: Sequence[str] = ()
+
+
+def gather(request: BoxRequest) -> Box:
+    """Returns the paths of a box. Creates missing folders for the agent's state."""
+    cwd, data = os.path.realpath(request.cwd), os.path.realpath(request.data)
+    home = os.path.realpath(request.env.get("HOME") or os.path.expanduser("~"))
+    layout = find_layout(cwd)
+    folder = layout.top if layout is not None and _is_allowed(layout.top, home, data) else cwd
+    git = paths_of(layout) if layout is not None and not request.read_only else GitPaths([], [], [])
+    if layout is not None and request.read_only:
+        git = GitPaths([layout.common], [], [])
+    _create(request.state)
+    writable = [*_real(request.state), *_real(request.extra_writable)]
+    readable = [home, *_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
+    readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
+    if request.read_only:
+        readable.append(folder)
+    else:
+        writable += [folder, *git.writable]
+    hidden = [data, *_hidden_worktrees(request.worktrees, folder), *credential_paths(home)]
+    return Box(
+        cwd=cwd,
+        hidden_folders=[path for path in hidden if os.path.isdir(path)],
+        hidden_files=[path for path in hidden if not os.path.isdir(path)],
+        private=[path for path in _private(request.env, data) if os.path.isdir(path)],
+        readable=readable,
+        writable=writable,
+        protected=[*git.protected, *_real(request.protected_state), *_dotfiles(home, folder, {*hidden, *writable})],
+    )
+
+
+def box_env(env: Mapping[str, str], data: Path) -> dict[str, str]:
+    """Returns the agent's environment inside the box."""
+    inside = {name: value for name, value in env.items() if name not in HIDDEN_VARIABLES}
+    if "TMPDIR" in inside and not _is_below(os.path.realpath(inside["TMPDIR"]), (os.path.realpath(data),)):
+        del inside["TMPDIR"]
+    inside |= {name: path for name, path in CACHE_VARIABLES.items() if name not in env}
+    count = int(inside["GIT_CONFIG_COUNT"]) if inside.get("GIT_CONFIG_COUNT", "").isdigit() else 0
+    for number, (name, value) in enumerate(GIT_SETTINGS.items(), count):
+        inside |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return inside | {"GIT_CONFIG_COUNT": str(count + len(GIT_SETTINGS))}
+
+
+def _is_allowed(top: str, home: str, data: str) -> bool:
+    """Returns whether a whole working copy may be writable. A person may keep the home folder itself in git, and a
+    session in one of its subfolders must not get all of it."""
+    return not _is_below(home, (top,)) and not _is_below(data, (top,))
+
+
+def _dotfiles(home: str, folder: str, others: set[str]) -> list[str]:
+    """Returns the settings in a home folder that is the session's folder: shells and editors run what they say."""
+    if not _is_below(home, (folder,)):
+        return []
+    paths = _real(os.path.join(home, name) for name in os.listdir(home) if name.startswith("."))
+    return [path for path in paths if path not in others]
+
+
+def _private(env: Mapping[str, str], data: str) -> list[str]:
+    """Returns the private folders. An agent's TMPDIR in the data folder is one of them."""
+    temporary = os.path.realpath(env.get("TMPDIR") or TEMPORARY[0])
+    return [*TEMPORARY, "/run", *([temporary] if _is_below(temporary, (data,)) else [])]
+
+
+def _hidden_worktrees(worktrees: Iterable[str], folder: str) -> list[str]:
+    """Returns the folders to hide. They are those in which Bough creates worktrees, so that later ones are hidden too,
+    and single worktrees elsewhere."""
+    paths = {os.path.realpath(path) for path in worktrees} - {folder}
+    parents = {
+        os.path.dirname(path) for path in (*paths, folder) if os.path.basename(os.path.dirname(path)) == WORKTREES
+    }
+    own = os.path.join(folder, WORKTREES)
+    if os.path.isdir(own):
+        parents.add(own)
+    alone = {path for path in paths if os.path.dirname(path) not in parents and not _is_below(folder, (path,))}
+    return sorted(path for path in parents | alone if os.path.isdir(path))
+
+
+def _programs(command: Sequence[str]) -> list[str]:
+    """Returns the files that a command names."""
+    return [os.path.realpath(word) for word in command if os.path.isabs(word) and os.path.isfile(word)]
+
+
+def _create(paths: Iterable[str]) -> None:
+    """Creates folders of the agent's state that do not exist yet. A name with a suffix is a file."""
+    for path in paths:
+        if not os.path.splitext(path)[1]:
+            with contextlib.suppress(OSError):
+                os.makedirs(path, mode=0o700, exist_ok=True)
+
+
+def _real(paths: Iterable[str]) -> list[str]:
+    return [os.path.realpath(path) for path in paths if path and os.path.exists(path)]
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    """Returns whether a path is one of the folders or inside one."""
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)

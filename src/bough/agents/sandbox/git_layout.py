@@ -1,0 +1,123 @@
+"""Finds the git folders of a session's folder by reading files, without running git."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+LONGEST_LINK = 8192
+"""Bytes that are read of a file that names a folder."""
+WRITTEN_BY_COMMITS = ("objects", "refs", "logs", "reftable")
+"""Folders of the common git folder that a commit in any worktree writes."""
+RUNS_CODE = ("config", "config.worktree", "hooks", "info", "modules", "worktrees")
+"""Parts of a git folder that set what git runs, or that belong to other working copies."""
+OWN_REFS = "refs/bough"
+"""The refs of Bough's checkpoints, which no agent may change."""
+
+
+@dataclass(frozen=True)
+class GitLayout:
+    """A working copy: its top folder, its git folder and the git folder that it shares with other worktrees."""
+
+    top: str
+    git_folder: str
+    common: str
+
+    @property
+    def linked(self) -> bool:
+        """Whether this is one of several worktrees, rather than the repository's own working copy."""
+        return self.git_folder != self.common
+
+
+@dataclass(frozen=True)
+class GitPaths:
+    """The paths that a working copy's box needs: to read, to write, and to protect inside those."""
+
+    readable: list[str]
+    writable: list[str]
+    protected: list[str]
+
+
+def paths_of(layout: GitLayout) -> GitPaths:
+    """Returns what commits need. Creates folders whose absence would let an agent create them with its own content."""
+    common, git_folder = Path(layout.common), Path(layout.git_folder)
+    dot_git = Path(layout.top, ".git")
+    protected = [dot_git] if dot_git.is_file() else []
+    for folder in ("hooks", "info", "logs", OWN_REFS):
+        _create(common / folder)
+    if layout.linked:
+        writable = [common / name for name in WRITTEN_BY_COMMITS] + [git_folder]
+        protected += [git_folder / name for name in ("commondir", "gitdir", "config.worktree")]
+    else:
+        writable = [git_folder]
+        protected += [common / name for name in RUNS_CODE]
+    protected.append(common / OWN_REFS)
+    return GitPaths(
+        [str(common), str(common.parent)] if common.name == ".git" else [str(common)],
+        [str(path) for path in writable if path.exists()],
+        [str(path) for path in protected if path.exists() and not path.is_symlink()],
+    )
+
+
+def find_layout(cwd: str) -> GitLayout | None:
+    """Returns the working copy that contains a folder; None outside a repository, or if its files are inconsistent.
+
+    A `.git` file can name any folder, so it counts only if that folder names this working copy in return.
+    """
+    cwd = os.path.realpath(cwd)
+    for folder in (Path(cwd), *Path(cwd).parents):
+        dot_git = folder / ".git"
+        if dot_git.is_symlink():
+            return None
+        if dot_git.is_dir():
+            return GitLayout(str(folder), str(dot_git), str(dot_git))
+        if dot_git.is_file():
+            return _linked(folder, dot_git) or _submodule(folder, dot_git)
+        if _is_bare(folder):
+            return GitLayout(str(folder), str(folder), str(folder))
+    return None
+
+
+def _linked(top: Path, dot_git: Path) -> GitLayout | None:
+    git_folder = _named(dot_git, "gitdir: ")
+    if git_folder is None:
+        return None
+    common, back = _named(git_folder / "commondir"), _named(git_folder / "gitdir")
+    if common is None or back is None or git_folder.parent != common / "worktrees":
+        return None
+    if back != Path(os.path.realpath(dot_git)) or not (common / "objects").is_dir():
+        return None
+    return GitLayout(str(top), str(git_folder), str(common))
+
+
+def _submodule(top: Path, dot_git: Path) -> GitLayout | None:
+    """Returns the layout of a submodule, whose git folder is below that of a repository around it."""
+    git_folder = _named(dot_git, "gitdir: ")
+    if git_folder is None or not (git_folder / "objects").is_dir():
+        return None
+    if not any(git_folder.is_relative_to(folder / ".git" / "modules") for folder in top.parents):
+        return None
+    return GitLayout(str(top), str(git_folder), str(git_folder))
+
+
+def _create(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _is_bare(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def _named(file: Path, prefix: str = "") -> Path | None:
+    """Returns the real path that a file of git names, relative to the file's folder."""
+    try:
+        with file.open("rb") as stream:
+            text = os.fsdecode(stream.read(LONGEST_LINK)).rstrip("\n")
+    except OSError:
+        return None
+    if not text.startswith(prefix) or not text[len(prefix) :] or "\0" in text:
+        return None
+    return Path(os.path.realpath(file.parent / text[len(prefix) :]))

@@ -1,0 +1,109 @@
+"""Builds the arguments of `bwrap` from lists of paths. Reads nothing from the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+# The namespaces and rights of every box. The agent dies with its keeper, has no terminal to write to, and no right that
+# root has beyond owning files.
+BASE = (
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+)
+
+Kind = Literal["hidden", "private", "read", "write"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one box may use: bytes of memory for each process, processes and open files."""
+
+    memory: int
+    processes: int
+    open_files: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """The paths of one box, all real and absolute. A later list takes precedence over an earlier one."""
+
+    cwd: str
+    # Folders and files that look empty.
+    hidden_folders: Sequence[str] = ()
+    hidden_files: Sequence[str] = ()
+    # Folders that are empty at first and that only this box sees.
+    private: Sequence[str] = ()
+    readable: Sequence[str] = ()
+    writable: Sequence[str] = ()
+    # Parts of writable folders that stay read-only.
+    protected: Sequence[str] = ()
+
+
+def arguments(program: str, box: Box) -> list[str]:
+    """Returns `bwrap` with its arguments, before the agent's command.
+
+    Everything is mounted from the top down, so that a folder never covers what was mounted inside it.
+    """
+    command = [program, *BASE, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    closed: list[str] = []
+    for path, kind in _in_order(_kinds(box)):
+        if kind == "write":
+            command += ["--bind", path, path]
+        elif kind == "read":
+            command += ["--ro-bind", path, path]
+        elif path in box.hidden_files:
+            command += ["--ro-bind", "/dev/null", path]
+        else:
+            command += ["--tmpfs", path]
+            if kind == "hidden":
+                closed.append(path)
+    # Only now, because bwrap creates the mount points inside these folders itself.
+    for path in closed:
+        command += ["--remount-ro", path]
+    return [*command, "--chdir", box.cwd]
+
+
+def limited(program: str | None, limits: Limits) -> list[str]:
+    """Returns the command that sets the limits, before the agent's command; nothing without `prlimit`.
+
+    It runs inside the box: there the kernel counts only the processes of the box.
+    """
+    if program is None:
+        return []
+    return [
+        program,
+        f"--data={limits.memory}",
+        f"--nproc={limits.processes}",
+        f"--nofile={limits.open_files}",
+        "--core=0",
+        "--",
+    ]
+
+
+def _kinds(box: Box) -> dict[str, Kind]:
+    kinds: dict[str, Kind] = {}
+    kinds |= dict.fromkeys((*box.hidden_folders, *box.hidden_files), "hidden")
+    kinds |= dict.fromkeys(box.private, "private")
+    kinds |= dict.fromkeys(box.readable, "read")
+    kinds |= dict.fromkeys(box.writable, "write")
+    kinds |= dict.fromkeys(box.protected, "read")
+    return kinds
+
+
+def _in_order(kinds: Mapping[str, Kind]) -> list[tuple[str, Kind]]:
+    """Returns the mounts from the top down, without those that hide something inside an empty folder."""
+    ordered: list[tuple[str, Kind]] = []
+    for path in sorted(kinds, key=lambda path: path.split("/")):
+        above = next((kind for folder, kind in reversed(ordered) if path.startswith(folder.rstrip("/") + "/")), None)
+        if kinds[path] != "hidden" or above not in ("hidden", "private"):
+            ordered.append((path, kinds[path]))
+    return ordered

@@ -1,0 +1,124 @@
+"""Tests which paths a session's box gets: git folders of every layout, the agent's files, worktrees and credentials."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bough.agents.sandbox.detect import Availability, SandboxProbe, explain
+from bough.agents.sandbox.gather import BoxRequest, box_env, gather
+from bough.agents.sandbox.git_layout import GitLayout, find_layout
+from bough.agents.sandbox.profile import Box
+from tests.support.repos import make_repo
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True)
+
+
+def box(tmp_path: Path, cwd: Path, **fields: Any) -> Box:
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    values: dict[str, Any] = {
+        "read_only": False,
+        "data": tmp_path / "data",
+        "env": {"HOME": str(home)},
+        "command": ["x"],
+    }
+    return gather(BoxRequest(cwd=str(cwd), **(values | fields)))
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return make_repo(tmp_path / "repo")
+
+
+@pytest.fixture
+def worktree(repo: Path) -> Path:
+    git(repo, "worktree", "add", "-q", ".worktrees/one", "-b", "one")
+    git(repo, "worktree", "add", "-q", ".worktrees/two", "-b", "two")
+    return repo / ".worktrees" / "one"
+
+
+def test_layouts_are_found(tmp_path: Path, repo: Path, worktree: Path) -> None:
+    """S6: A repository's own folder, a subfolder, a worktree, a bare repository and a plain folder."""
+    common = str(repo / ".git")
+    (repo / "sub").mkdir()
+    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+    (tmp_path / "plain").mkdir()
+    assert find_layout(str(repo)) == GitLayout(str(repo), common, common)
+    assert find_layout(str(repo / "sub")) == GitLayout(str(repo), common, common)
+    assert find_layout(str(worktree)) == GitLayout(str(worktree), f"{common}/worktrees/one", common)
+    bare = str(tmp_path / "bare.git")
+    assert find_layout(bare) == GitLayout(bare, bare, bare)
+    assert find_layout(str(tmp_path / "plain")) is None
+
+
+@pytest.mark.parametrize("name", ["/etc", "../../../.ssh", "../../.git/worktrees/two"])
+def test_a_forged_git_file_opens_nothing(worktree: Path, name: str) -> None:
+    """S6: A `.git` file counts only if the folder that it names belongs to this working copy."""
+    (worktree / ".git").write_text(f"gitdir: {name}\n")
+    assert find_layout(str(worktree)) is None
+
+
+def test_a_worktree_writes_little_of_the_common_folder(tmp_path: Path, repo: Path, worktree: Path) -> None:
+    """S6: Objects, refs, logs and its own part; the rest of the git folder is read-only."""
+    paths, common = box(tmp_path, worktree, worktrees=[str(repo / ".worktrees" / "two")]), str(repo / ".git")
+    assert sorted(paths.writable) == sorted(
+        [str(worktree), *(f"{common}/{name}" for name in ("logs", "objects", "refs", "worktrees/one"))]
+    )
+    assert {common, str(repo)} <= set(paths.readable)
+    assert {str(worktree / ".git"), f"{common}/worktrees/one/commondir", f"{common}/refs/bough"} <= set(paths.protected)
+    assert str(repo / ".worktrees") in paths.hidden_folders
+
+
+def test_nothing_is_writable_read_only(tmp_path: Path, worktree: Path) -> None:
+    """S6: In `plan` only the agent's state is writable."""
+    state = tmp_path / "state"
+    paths = box(tmp_path, worktree, read_only=True, state=[str(state)])
+    assert paths.writable == [str(state)] and str(worktree) in paths.readable and state.is_dir()
+
+
+def test_a_home_folder_in_git_is_not_given_to_its_subfolders(tmp_path: Path) -> None:
+    """S6: A session in a subfolder of a home folder that is a repository writes only the subfolder."""
+    home = make_repo(tmp_path / "home")
+    (home / "sub").mkdir()
+    (home / ".bashrc").touch()
+    assert str(home) not in box(tmp_path, home / "sub").writable
+    assert str(home / ".bashrc") in box(tmp_path, home).protected
+
+
+def test_credentials_behind_links_are_hidden(tmp_path: Path, repo: Path) -> None:
+    """S6: A linked `.ssh` is hidden where it really is."""
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".ssh").symlink_to(tmp_path / "keys")
+    (tmp_path / "home" / ".netrc").touch()
+    paths = box(tmp_path, repo)
+    assert str(tmp_path / "keys") in paths.hidden_folders
+    assert str(tmp_path / "home" / ".netrc") in paths.hidden_files
+
+
+def test_the_environment_inside(tmp_path: Path) -> None:
+    """S6: Variables that lead to a person's programs are gone, and git's own settings are added to those that exist."""
+    env = {"SSH_AUTH_SOCK": "/run/x", "TMPDIR": "/elsewhere", "KEY": "v", "npm_config_cache": "/c"}
+    inside = box_env(env | {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}, tmp_path)
+    assert "SSH_AUTH_SOCK" not in inside and "TMPDIR" not in inside
+    assert (inside["KEY"], inside["npm_config_cache"], inside["GIT_CONFIG_KEY_0"]) == ("v", "/c", "a.b")
+    assert inside["GIT_CONFIG_KEY_1"] == "gc.auto" and int(inside["GIT_CONFIG_COUNT"]) == 5
+
+
+def test_the_reason_is_told() -> None:
+    """S6: An error of bubblewrap is part of the reason, and a failed trial is not repeated at once."""
+    assert "No permissions" in explain("bwrap: No permissions to create new namespace")
+    trials: list[int] = []
+
+    def look() -> Availability:
+        trials.append(1)
+        return Availability(None, "none")
+
+    probe = SandboxProbe(look)
+    assert probe.find() == probe.find() and len(trials) == 1

@@ -1,0 +1,66 @@
+"""Tests the arguments of the sandbox for lists of paths, without running it."""
+
+from __future__ import annotations
+
+from bough.agents.sandbox.profile import BASE, Box, Limits, arguments, limited
+
+
+def mounts(box: Box) -> list[str]:
+    """Returns the mounts after those that every box has, one text each."""
+    words = arguments("/usr/bin/bwrap", box)[1 + len(BASE) + 7 :]
+    sizes = {"--bind": 3, "--ro-bind": 3, "--tmpfs": 2, "--remount-ro": 2, "--chdir": 2}
+    result: list[str] = []
+    while words:
+        size = sizes[words[0]]
+        result.append(" ".join(words[:size]))
+        words = words[size:]
+    return result
+
+
+def test_inner_paths_are_mounted_after_outer_ones() -> None:
+    """S6: Whatever the lists say, no mount covers one inside it."""
+    box = Box(
+        cwd="/home/a/work",
+        hidden_folders=["/home/a/work/.secret", "/home/a/data"],
+        private=["/tmp"],
+        readable=["/home/a/data/npm"],
+        writable=["/tmp/x/repo", "/home/a/work"],
+        protected=["/home/a/work/.git/config"],
+    )
+    assert mounts(box) == [
+        "--tmpfs /home/a/data",
+        "--ro-bind /home/a/data/npm /home/a/data/npm",
+        "--bind /home/a/work /home/a/work",
+        "--ro-bind /home/a/work/.git/config /home/a/work/.git/config",
+        "--tmpfs /home/a/work/.secret",
+        "--tmpfs /tmp",
+        "--bind /tmp/x/repo /tmp/x/repo",
+        "--remount-ro /home/a/data",
+        "--remount-ro /home/a/work/.secret",
+        "--chdir /home/a/work",
+    ]
+
+
+def test_a_later_list_wins() -> None:
+    """S6: A path that is hidden and writable is writable; one that is writable and protected is read-only."""
+    box = Box(cwd="/w", hidden_folders=["/a"], writable=["/a", "/w", "/b"], protected=["/b"])
+    assert mounts(box)[:3] == ["--bind /a /a", "--ro-bind /b /b", "--bind /w /w"]
+
+
+def test_a_hidden_file_is_empty() -> None:
+    """S6: A single file is covered by an empty one, and not at all inside a hidden folder."""
+    box = Box(cwd="/w", hidden_folders=["/h"], hidden_files=["/f", "/h/f"], writable=["/w"])
+    assert mounts(box) == ["--ro-bind /dev/null /f", "--tmpfs /h", "--bind /w /w", "--remount-ro /h", "--chdir /w"]
+
+
+def test_names_that_only_begin_alike_are_not_inside() -> None:
+    """S6: `/tmp-x` is not below `/tmp`."""
+    box = Box(cwd="/w", private=["/tmp"], hidden_folders=["/tmp-x"], writable=["/w"])
+    assert "--tmpfs /tmp-x" in mounts(box)
+
+
+def test_limits_are_set_inside() -> None:
+    """S6: The limits come before the agent's command; a machine without prlimit sets none."""
+    limits = Limits(memory=1, processes=2, open_files=3)
+    assert limited("/usr/bin/prlimit", limits)[1:] == ["--data=1", "--nproc=2", "--nofile=3", "--core=0", "--"]
+    assert limited(None, limits) == []

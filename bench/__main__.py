@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 import uvloop
 
 from bench import (
+    box,
     checkpoints,
     crowd,
     delay,
@@ -31,6 +32,7 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,
     "delay": delay.run,
     "keeper": keeper.run,
+    "box": box.run,
     "crowd": crowd.run,
     "rows": rows.run,
     "start": start.run,

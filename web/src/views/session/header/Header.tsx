@@ -1,5 +1,14 @@
 /** A session's header: title, state, origin, usage and actions. */
-import { Bot, FolderGit2, GitBranch, GitFork, Network, PanelRight, ShieldOff, TriangleAlert } from "lucide-react";
+import {
+  Bot,
+  FolderGit2,
+  GitBranch,
+  GitFork,
+  Network,
+  PanelRight,
+  ShieldOff,
+  TriangleAlert,
+} from "lucide-react";
 import { Link } from "wouter";
 import type { Approval, Node, Session } from "@/api/types";
 import { routes } from "@/app/routes";

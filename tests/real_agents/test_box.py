@@ -1,0 +1,34 @@
+"""S6: Each real agent works in the sandbox: it starts, edits, runs commands and keeps its conversation, and reaches
+nothing else."""
+
+from __future__ import annotations
+
+from tests.attacks.box_agents import needs_sandbox
+
+from .real import Real
+
+pytestmark = needs_sandbox
+
+
+async def test_an_agent_works_in_the_box(real: Real) -> None:
+    """S6: It writes with its own tool and with a command, and sees neither the data folder nor the files beside its
+    own."""
+    session = await real.session(permissionMode="allow-all", sandbox="required")
+    assert (await real.ask(session, real.actions.write("new.txt", "alpha\n")))["status"] == "completed"
+    assert (real.repo / "new.txt").read_text() == "alpha\n"
+    await real.ask(session, real.actions.shell_write("made.txt"))
+    assert (real.repo / "made.txt").read_text() == "from-shell\n"
+    beside = real.server.root / "beside.txt"
+    await real.ask(session, real.actions.shell_outside(beside, escalate=False))
+    assert not beside.exists()
+    row = await real.client.get(f"/api/sessions/{session}")
+    assert row["confinement"] == "workspace"
+
+
+async def test_a_conversation_outlives_the_process_in_the_box(real: Real) -> None:
+    """S6: The agent's state is kept: a new process of the agent knows the conversation."""
+    session = await real.session(permissionMode="allow-all", sandbox="required")
+    await real.ask(session, real.actions.say("hello from the script"))
+    await real.client.call("PATCH", f"/api/sessions/{session}", json={"env": {"BIRD": "crane"}})
+    assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
+    assert "2 user turns" in await real.said(session)

@@ -45,6 +45,8 @@ class BoxRequest:
     state: Sequence[str] = ()
     protected_state: Sequence[str] = ()
     readable: Sequence[str] = ()
+    # Whether the agent confines its commands in a sandbox of its own.
+    nests: bool = False
     # Folders of other sessions' worktrees.
     worktrees: Sequence[str] = ()
     # Further paths from the settings.
@@ -62,6 +64,7 @@ def gather(request: BoxRequest) -> Box:
     if layout is not None and request.read_only:
         git = GitPaths([layout.common], [], [])
     _create(request.state)
+    _create_protected(request.protected_state)
     writable = [*_real(request.state), *_real(request.extra_writable)]
     readable = [home, *_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
     readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
@@ -77,6 +80,7 @@ def gather(request: BoxRequest) -> Box:
         private=[path for path in _private(request.env, data) if os.path.isdir(path)],
         readable=readable,
         writable=writable,
+        root_nests=request.nests and os.geteuid() == 0,
         protected=[*git.protected, *_real(request.protected_state), *_dotfiles(home, folder, {*hidden, *writable})],
     )
 
@@ -138,6 +142,20 @@ def _create(paths: Iterable[str]) -> None:
         if not os.path.splitext(path)[1]:
             with contextlib.suppress(OSError):
                 os.makedirs(path, mode=0o700, exist_ok=True)
+
+
+def _create_protected(paths: Iterable[str]) -> None:
+    """Creates what the agent must not write, since it could otherwise create it with its own content."""
+    for path in paths:
+        folder, name = os.path.split(path)
+        if os.path.lexists(path) or not os.path.isdir(folder) or name.startswith("."):
+            continue
+        with contextlib.suppress(OSError):
+            if name.endswith((".json", ".jsonc")):
+                with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
+                    file.write("{}\n")
+            elif not os.path.splitext(name)[1]:
+                os.mkdir(path, mode=0o700)
 
 
 def _real(paths: Iterable[str]) -> list[str]:

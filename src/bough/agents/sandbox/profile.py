@@ -46,6 +46,8 @@ class Box:
     writable: Sequence[str] = ()
     # Parts of writable folders that stay read-only.
     protected: Sequence[str] = ()
+    # Whether root's agent may start a sandbox of its own inside. Other users' agents always can.
+    root_nests: bool = False
 
 
 def arguments(program: str, box: Box) -> list[str]:
@@ -53,7 +55,9 @@ def arguments(program: str, box: Box) -> list[str]:
 
     Everything is mounted from the top down, so that a folder never covers what was mounted inside it.
     """
-    command = [program, *BASE, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    # The kernel wants this right of a root who maps root into another user namespace.
+    rights = ["--cap-add", "CAP_SETFCAP"] if box.root_nests else []
+    command = [program, *BASE, *rights, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     closed: list[str] = []
     for path, kind in _in_order(_kinds(box)):
         if kind == "write":

@@ -76,6 +76,7 @@ class Confiner:
                 state=prepared.state,
                 protected_state=prepared.protected_state,
                 readable=prepared.readable,
+                nests=entry.quirks.sandboxed,
                 worktrees=worktrees,
                 extra_readable=settings.sandbox_read_paths,
                 extra_writable=settings.sandbox_write_paths,

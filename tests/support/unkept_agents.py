@@ -12,8 +12,10 @@ from bough.agents.process_link import start_process
 class Processes:
     """A launcher whose agents cannot be found again."""
 
-    async def start(self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Link:
-        return await start_process(command, cwd=cwd, env=env)
+    async def start(
+        self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+    ) -> Link:
+        return await start_process([*box, *command], cwd=cwd, env=env)
 
     async def attach(self, name: str, last: int) -> Link:
         raise AgentGone("agent_gone", f"The agent {name} ended with the server that started it.")

@@ -61,6 +61,7 @@ class StoredRows:
                 callback=raw(callback or CallbackConfig()),
                 git_state=raw({}),
                 headless=None,
+                sandbox=None,
                 kind=kind,
                 source=source,
             )

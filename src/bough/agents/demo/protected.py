@@ -4,7 +4,7 @@ check is coarse, because the client looks closely."""
 import os
 import re
 
-from bough.model.protected_names import folded, named_pattern
+from bough.agents.protected_names import folded, named_pattern
 
 _PIECES = re.compile(r"[\s;&|<>()`=,:'\"\\]+")
 _BEYOND = re.compile(r"~|\$|\.\.|[*?\[{]")

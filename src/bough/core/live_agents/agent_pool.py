@@ -24,7 +24,7 @@ from bough.core.events.hub import Hub
 from bough.core.live_agents import agent_tokens, confinement, repository_trust
 from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
 from bough.core.live_agents.agent_settings import KnownSettings, Value, is_strict, wanted_mode, with_offered
-from bough.core.live_agents.confinement import Confiner
+from bough.core.live_agents.confinement import Confiner, reads_only
 from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.policy.turn_mode import turn_mode
@@ -138,7 +138,8 @@ class AgentPool:
         if agent is None or agent.down or agent.ending:
             # Whatever continues the turn reads its mode first.
             return True
-        if mode.start != entry.mode(before, strict).start:
+        earlier = msgspec.structs.replace(session, permission_mode=before)
+        if mode.start != entry.mode(before, strict).start or reads_only(entry, session) != reads_only(entry, earlier):
             return False
         try:
             await agent.apply_mode(mode)

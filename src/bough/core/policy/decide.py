@@ -52,13 +52,10 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
         return Verdict("allow", "mode", None, "Bough's own tools ask by themselves where it matters.")
     if use.own_plan and (rule is None or rule.effect == "allow"):
         return Verdict("allow", "mode", None, "This only writes the agent's own list of steps.")
-    if mode == "plan":
-        if use.kind == "switch_mode":
-            reason = "The agent wants to leave mode plan. If this is allowed, the session's mode becomes default."
-            return Verdict("ask", "mode", None, reason)
-        return Verdict("deny", "mode", None, "Mode plan allows reading only; nobody is asked.")
     if use.kind == "switch_mode":
         return _switch(mode, rule)
+    if mode == "plan":
+        return Verdict("deny", "mode", None, "Mode plan allows reading only; nobody is asked.")
     allows = rule is not None and rule.effect == "allow"
     if rule is not None and allows and not use.unread and _spells(rule, use):
         return Verdict("allow", "rule", rule.id, f"{named(rule)} allows this.")
@@ -185,6 +182,9 @@ def named(rule: Rule) -> str:
 
 def _switch(mode: PermissionMode, rule: Rule | None) -> Verdict:
     """Decides about a change of the agent's own mode, which is never allowed beforehand unless everything is."""
+    if mode == "plan":
+        reason = "The agent wants to leave mode plan. If this is allowed, the session's mode becomes default."
+        return Verdict("ask", "mode", None, reason)
     if RANK[mode] == RANK["allow-all"] and (rule is None or rule.effect == "allow"):
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
     return Verdict("ask", "mode", None, "The agent wants to change its own mode; that is always asked.")

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from bough.model.protected_names import AGENT, GIT, NAMES, NamePattern, folded, is_wild, named_pattern
+from bough.agents.protected_names import AGENT, GIT, NAMES, NamePattern, folded, is_wild, named_pattern
 from bough.model.tool import Protection
 
 DATA = "Bough's data folder"

@@ -24,10 +24,6 @@ SELECT path FROM worktrees WHERE removed_at IS NULL ORDER BY path
 -- Returns the worktrees of a repository that are not removed.
 SELECT * FROM worktrees WHERE repo_id = :repo_id AND removed_at IS NULL ORDER BY created_at, id
 
--- name: paths
--- Returns the folders of all worktrees that are not removed.
-SELECT path FROM worktrees WHERE removed_at IS NULL ORDER BY path
-
 -- name: page
 -- Lists worktrees, newest first.
 SELECT * FROM worktrees WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset

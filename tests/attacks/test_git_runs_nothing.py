@@ -8,6 +8,7 @@ import pytest
 
 from bough.git import run
 from bough.git.safe import guard
+from bough.git.safe.configured import Configured
 from tests.attacks.git_operations import OPERATIONS, carry_out
 from tests.attacks.hostile_repositories import ATTACKS, PLACES, Place
 
@@ -36,3 +37,16 @@ async def test_settings_alone_prevent_it_too(
     monkeypatch.setattr(guard, "reason_missing", lambda: "a test without it")
     monkeypatch.setattr(run, "_guarded_threads", None)
     await attack(PLACES[place_name](tmp_path), attack_name)
+
+
+@pytest.mark.parametrize("attack_name", ["filters", "required_filters", "filter_process", "merge_driver"])
+async def test_the_guard_holds_while_the_configuration_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack_name: str
+) -> None:
+    """W3: An agent that changes the configuration after Bough has read it, and before git does, gains nothing."""
+
+    def outdated(*_: object) -> Configured:
+        return Configured()
+
+    monkeypatch.setattr(run, "remembered", outdated)
+    await attack(PLACES["repository"](tmp_path), attack_name)

@@ -68,6 +68,10 @@ class Client:
     async def repo(self, path: Path) -> Json:
         return await self.post("/api/repos", {"path": str(path)})
 
+    async def allow_git(self, repo_id: str, **choice: bool) -> Json:
+        """Decides what git may run in a repository."""
+        return await self.call("PATCH", f"/api/repos/{repo_id}/git", json=choice)
+
     async def session(self, repo_id: str, **fields: Any) -> Json:
         return await self.post("/api/sessions", {"repoId": repo_id, "agent": "demo", **fields})
 

@@ -84,6 +84,25 @@ async def test_setup_is_shown(server: Running, cli: Cli) -> None:
     assert (await cli("repo", "set", repo["id"], "--setup", "'open")).code == 2
 
 
+async def test_what_git_may_run(server: Running, cli: Cli) -> None:
+    """L4, W3: `repo add` asks about what a repository would run; `repo git` shows, allows and forbids it."""
+    top = server.repo()
+    git(top, "config", "filter.up.clean", "tr a-z A-Z")
+    (top / ".gitattributes").write_text("*.up filter=up\n")
+    added = await cli("repo", "add", str(top))
+    assert "--allow filters" in added.err
+    repo = added.out.split()[0]
+    shown = await cli("repo", "git", repo)
+    assert "filter.up.clean = tr a-z A-Z" in shown.out and "allowed" not in shown.out
+    allowed = await cli("repo", "git", repo, "--allow", "filters", "--deny", "hooks", "--json")
+    assert json.loads(allowed.out)["allowed"]["programs"] == {"filter.up.clean": "tr a-z A-Z"}
+    assert "--allow" not in (await cli("repo", "add", str(top))).err
+    git(top, "config", "filter.up.clean", "cat")
+    assert "filter.up.clean" in (await cli("repo", "git", repo)).err
+    for wrong in (("--allow", "everything"), ("--allow", "hooks", "--deny", "hooks")):
+        assert (await cli("repo", "git", repo, *wrong)).code == 2
+
+
 async def test_sessions_in_worktrees(server: Running, cli: Cli) -> None:
     """L4, W2: A session can be created in a new worktree and another one beside it; `rm --purge --worktree` also
     removes the worktree."""

@@ -324,6 +324,7 @@ async def test_a_race_starts_completely_or_not_at_all(tmp_path: Path) -> None:
         hook.parent.mkdir(exist_ok=True)
         hook.write_text('#!/bin/sh\n[ "$1" != prepared ] || ! grep -q refs/heads/race-2-\n')
         hook.chmod(0o755)
+        await trees.client.allow_git((await trees.get(root))["repo"]["id"], hooks=True)
         before = left(top)
         body = {"prompt": "[[say go]]", "contenders": [SAME] * 3, "idempotencyKey": "once"}
         await trees.client.post(f"/api/sessions/{root}/race", body, expect=409)

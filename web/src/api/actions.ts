@@ -90,6 +90,8 @@ export async function runRequest(work: () => Promise<unknown>): Promise<boolean>
 export const addRepo = (body: Schemas["NewRepo"]) => dataOf(api.POST("/api/repos", { body }));
 export const patchRepo = (repoId: string, body: Schemas["RepoPatch"]) =>
   dataOf(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
+export const patchRepoGit = (repoId: string, body: Schemas["GitPermissionsPatch"]) =>
+  dataOf(api.PATCH("/api/repos/{repoId}/git", { params: { path: { repoId } }, body }));
 export const removeRepo = (repoId: string) =>
   dataOf(api.DELETE("/api/repos/{repoId}", { params: { path: { repoId } } }));
 

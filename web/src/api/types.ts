@@ -13,6 +13,7 @@ export type Answer = Schemas["AnswerBody"];
 export type Agent = Schemas["Agent"];
 export type AgentTour = Schemas["AgentTour"];
 export type Repo = Schemas["Repo"];
+export type GitReport = Schemas["GitReport"];
 export type Worktree = Schemas["Worktree"];
 export type Board = Schemas["Board"];
 export type McpServer = Schemas["McpServer"];

@@ -15,7 +15,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
   worktree: ["worktrees", "worktree", "cards", "home", "race"],
-  repo: ["repos", "cards", "home"],
+  repo: ["repos", "repoGit", "cards", "home"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],
   rule: ["rules"],

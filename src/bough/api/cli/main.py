@@ -29,6 +29,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands.home": ("home", "tour"),
     "session.manage": ("session",),
     "commands.repo": ("repo",),
+    "commands.repo_git": ("repo",),
     "worktree.command": ("worktree",),
     "commands.task": ("task",),
     "session.branch": ("session",),

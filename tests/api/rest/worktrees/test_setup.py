@@ -171,7 +171,7 @@ async def test_a_setup_can_run_in_the_background(server: Running) -> None:
 
 
 async def test_submodules_are_checked_out(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W1: Submodules are checked out if git's configuration allows it; if not, the worktree says so."""
+    """W1: Submodules are checked out if a person and git's configuration allow it; if not, the worktree says so."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -181,6 +181,9 @@ async def test_submodules_are_checked_out(server: Running, tmp_path: Path, monke
     git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "lib")
     git(top, "commit", "--quiet", "--message", "Add lib.")
     repo = await server.client.repo(top)
+    unasked = await made(server.client, repo, "unasked")
+    assert "nobody allowed" in unasked["setupError"] and not any(at(unasked["path"], "lib").iterdir())
+    await server.client.allow_git(repo["id"], submodules=True)
     kept_out = await made(server.client, repo, "kept-out")
     assert "not allowed" in kept_out["setupError"]
     assert kept_out["status"] == "ready"
@@ -209,6 +212,7 @@ async def test_a_kill_during_creation(tmp_path: Path) -> None:
         hook(top, "post-checkout", f"touch '{tmp_path}/hooked'; while test ! -e '{tmp_path}/go'; do sleep 0.02; done")
         async with server.client() as client:
             repo = await client.repo(top)
+            await client.allow_git(repo["id"], hooks=True)
             body = {"repoId": repo["id"], "branch": "deep/x", "idempotencyKey": "k"}
             asking = asyncio.create_task(client.http.post("/api/worktrees", json=body))
             await eventually((tmp_path / "hooked").exists, "git runs the hook")

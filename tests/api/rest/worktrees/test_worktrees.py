@@ -298,10 +298,11 @@ async def test_name_notes_and_position_can_be_changed(server: Running) -> None:
 
 
 async def test_hooks_run_as_with_git(server: Running) -> None:
-    """W1: The post-checkout hook runs; if it fails, the worktree stays and says so, as with git itself."""
+    """W1: An allowed post-checkout hook runs; if it fails, the worktree stays and says so, as with git itself."""
     top = server.repo()
     hook(top, "post-checkout", 'echo "$BOUGH_DATA" > hooked; test "$(git branch --show-current)" != bad')
     repo = await server.client.repo(top)
+    await server.client.allow_git(repo["id"], hooks=True)
     good = await made(server.client, repo, "good")
     assert at(good["path"], "hooked").read_text() == "\n"
     assert good["setupError"] is None
@@ -321,6 +322,7 @@ async def test_a_failed_creation_is_undone(server: Running) -> None:
     git(top, "config", "filter.broken.smudge", "false")
     git(top, "config", "filter.broken.required", "true")
     repo = await server.client.repo(top)
+    await server.client.allow_git(repo["id"], filters=True)
     body = {"repoId": repo["id"], "branch": "deep/broken"}
     error = refused(await server.client.http.post("/api/worktrees", json=body), 409, "git_failed")
     assert "broken" in error["message"]
@@ -328,8 +330,7 @@ async def test_a_failed_creation_is_undone(server: Running) -> None:
     assert branches(top) == ["main"]
     assert known_to_git(top) == []
     assert (await server.client.get("/api/worktrees"))["total"] == 0
-    git(top, "config", "--unset", "filter.broken.required")
-    git(top, "config", "--unset", "filter.broken.smudge")
+    await server.client.allow_git(repo["id"], filters=False)
     assert (await server.client.post("/api/worktrees", body))["status"] == "ready"
 
 

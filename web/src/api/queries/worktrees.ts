@@ -10,6 +10,13 @@ export const reposQuery = queryOptions({
 });
 export const useRepos = () => useQuery(reposQuery);
 
+export const useRepoGit = (repoId: string, enabled: boolean) =>
+  useQuery({
+    queryKey: ["repoGit", repoId],
+    queryFn: () => dataOf(api.GET("/api/repos/{repoId}/git", { params: { path: { repoId } } })),
+    enabled,
+  });
+
 export const worktreesQuery = queryOptions({
   queryKey: ["worktrees"],
   queryFn: async () =>

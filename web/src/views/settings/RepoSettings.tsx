@@ -1,8 +1,8 @@
 /** Settings of repositories: add, rename, configure new worktrees, remove. */
 import { FolderGit2, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { addRepo, patchRepo, removeRepo, runRequest } from "@/api/actions";
-import { useRepos } from "@/api/queries";
+import { addRepo, patchRepo, patchRepoGit, removeRepo, runRequest } from "@/api/actions";
+import { useRepoGit, useRepos } from "@/api/queries";
 import type { Repo } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
@@ -10,6 +10,7 @@ import { Field, Input, TextArea } from "@/ui/controls/Field";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
 import { nonEmptyLines } from "@/views/forms/state/draft";
+import { type GitChoice, GitSwitches, UndecidedGit } from "./RepoGitSettings";
 import css from "./Settings.module.css";
 import { useSave } from "./useSave";
 
@@ -43,6 +44,7 @@ export function RepoSettings() {
                     </IconButton>
                   </div>
                   <p className={css.soft}>{repo.path}</p>
+                  <UndecidedGit repo={repo} onDecide={() => setShown(repo)} />
                 </li>
               ))}
             </ul>
@@ -63,10 +65,15 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
   const [name, setName] = useState(repo?.name ?? "");
   const [setup, setSetup] = useState(repo?.setup.join("\n") ?? "");
   const [copied, setCopied] = useState(repo?.copyIgnored.join("\n") ?? "");
+  const [git, setGit] = useState<GitChoice>({});
+  const undecided = useRepoGit(repo?.id ?? "", repo?.kind === "git").data?.undecided ?? [];
   const { busy, error, save } = useSave(async () => {
-    if (repo)
+    if (repo) {
       await patchRepo(repo.id, { name, setup: nonEmptyLines(setup), copyIgnored: nonEmptyLines(copied) });
-    else await addRepo({ path: path.trim(), name: name.trim() || null });
+      // Saving the form answers the question, also without a change.
+      const answer = { ...Object.fromEntries(undecided.map((kind) => [kind, false])), ...git };
+      if (Object.keys(answer).length) await patchRepoGit(repo.id, answer);
+    } else await addRepo({ path: path.trim(), name: name.trim() || null });
   }, onClose);
   return (
     <Dialog
@@ -110,6 +117,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
           >
             <TextArea value={copied} onChange={(event) => setCopied(event.target.value)} rows={2} />
           </Field>
+          <GitSwitches repoId={repo.id} choice={git} onChange={setGit} />
         </>
       )}
     </Dialog>

@@ -46,6 +46,7 @@ def add(
         output.line(f"{short(repo['id'])}  {clean(repo['name'])}  {clean(repo['path'])}")
         if repo["kind"] == "git":
             print_adoptable(ctx.client, repo["id"])
+            print_undecided(ctx.client.get(path("repos", repo["id"], "git")).value)
 
     ctx.show(answer, render)
 
@@ -164,6 +165,17 @@ def print_adoptable(client: Client, repo_id: str) -> None:
         output.note(
             f"Not known to Bough: {worktree['path']} ({worktree['branch'] or 'detached'}). "
             "Adopt it: bough worktree adopt PATH"
+        )
+
+
+def print_undecided(report: Json) -> None:
+    """Asks a person to decide about what the repo has and nobody has decided."""
+    kinds: list[str] = report["undecided"]
+    if kinds:
+        output.note(
+            f"This repo uses {' and '.join(kinds)}, which Bough does not run. If you trust it: "
+            f"bough repo git {short(report['repoId'])} {' '.join(f'--allow {kind}' for kind in kinds)}. "
+            f"To keep them off: {' '.join(f'--deny {kind}' for kind in kinds)}."
         )
 
 

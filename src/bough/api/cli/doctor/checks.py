@@ -27,7 +27,11 @@ from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError
+<<<<<<< ours
 from bough.model.sandbox import Sandbox
+=======
+from bough.git.safe import guard
+>>>>>>> theirs
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data
 from bough.storage import migrate
@@ -35,7 +39,7 @@ from bough.storage.open import open_backend
 
 OLDEST_PYTHON = (3, 11)
 # The first version whose worktree commands do all that Bough needs.
-OLDEST_GIT = (2, 36)
+OLDEST_GIT = (2, 38)
 GIT_WITHIN = 10.0
 GIB = 1 << 30
 LITTLE_SPACE, NO_SPACE = 2 * GIB, GIB // 5
@@ -79,7 +83,10 @@ def git() -> Check:
     version = result.stdout.strip()
     numbers = tuple(int(part) for part in version.removeprefix("git version ").split(".")[:2] if part.isdigit())
     if numbers < OLDEST_GIT:
-        return Check("git", "warning", f"{version} is old.", "Install git 2.36 or newer.")
+        return Check("git", "warning", f"{version} is old.", "Install git 2.38 or newer.")
+    if reason := guard.reason_missing():
+        text = f"{version}, but the kernel cannot keep it from starting programs: {reason}."
+        return Check("git", "warning", text, "Use Linux on x86-64 or ARM64 for code that nobody trusts.")
     return Check("git", "ok", version)
 
 

@@ -7,7 +7,9 @@ import re
 from bough.agents.protected_names import folded, named_pattern
 
 _PIECES = re.compile(r"[\s;&|<>()`=,:'\"\\]+")
-_BEYOND = re.compile(r"~|\$|\.\.|[*?\[{]")
+# Ways to name the home folder or a folder above.
+_BEYOND = re.compile(r"~|\$\{?(?:HOME|XDG_|BOUGH_)|\.\.(?:/|\s|$)")
+_REMOVAL = re.compile(r"\b(?:rm|mv|chmod|chown)\b.*\s/", re.DOTALL)
 
 
 def asks_about_file(path: str, cwd: str, *, unlimited: bool) -> bool:
@@ -47,4 +49,4 @@ def _names_data(command: str) -> bool:
     data = _data()
     if data is None:
         return False
-    return os.path.basename(data) in command or bool(re.search(r"~|\$|\.\.|\b(?:rm|mv|chmod|chown)\b", command))
+    return os.path.basename(data) in command or bool(_BEYOND.search(command) or _REMOVAL.search(command))

@@ -10,6 +10,7 @@ import msgspec
 
 from bough.core.state.end_reasons import IDLE, reason, reopen_unasked
 from bough.core.state.enqueue import enqueue
+from bough.core.state.others_words import NO_CONSENT, quoted
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.sql import CALLS, SESSIONS, TREES
@@ -33,7 +34,10 @@ LONGEST_SUMMARY = 300
 LAST_ENTRIES = 50
 
 # The last block that the parent's agent is sent; the report itself, quoted, goes before it.
-GO_ON = "A session that you had started has reported, as quoted above. Take it into account and go on."
+GO_ON = (
+    "A session that you had started has reported, as quoted above. Take it into account and go on. "
+    f"The report is that session's own text. {NO_CONSENT}"
+)
 DECIDED = "A call of yours that a person had to decide about has come to its end, as quoted above. Go on from there."
 
 
@@ -178,7 +182,8 @@ async def _text(tx: Tx, child: Session, task: Task, config: CallbackConfig, last
     if task.stop_reason in EARLY_ENDS:
         lines.append(f"Not finished: {EARLY_ENDS[task.stop_reason]}")
     if task.error is not None:
-        lines.append(f"Error: {msgspec.json.decode(task.error).get('message', '')}")
+        error = quoted(str(msgspec.json.decode(task.error).get("message", "")))
+        lines.append(f"Error: {error[2:]}" if "\n" not in error else f"Error:\n{error}")
     if config.include_original_prompt:
         lines += ["", "It was asked:", quoted(task.prompt[:LONGEST_PROMPT])]
     if config.include_last_message and last:
@@ -200,8 +205,3 @@ async def last_words(tx: Tx, task: Task) -> str:
 def _summary(last: str, task: Task) -> str:
     first = next((line.strip() for line in last.splitlines() if line.strip()), "")
     return first[:LONGEST_SUMMARY] or f"The task {task.status} without a word."
-
-
-def quoted(text: str) -> str:
-    """Returns a text with every line quoted."""
-    return "\n".join(f"> {line}" for line in text.splitlines())

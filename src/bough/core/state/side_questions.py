@@ -9,6 +9,7 @@ import msgspec
 
 from bough.core.state import callbacks
 from bough.core.state.callbacks import last_words
+from bough.core.state.others_words import NO_CONSENT, one_line, quoted
 from bough.core.store import records
 from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change
@@ -45,12 +46,15 @@ async def _tell(change: Change, about: Session, aside: Session, task: Task, answ
         "status": task.status,
     }
     await records.add_message(change, about.id, None, "system", raw(body))
-    question, quoted_answer = callbacks.quoted(task.prompt), callbacks.quoted(answer_text)
-    text = f"While you worked, somebody asked a side question:\n{question}\nThe answer was:\n{quoted_answer}"
+    question, quoted_answer = quoted(task.prompt), quoted(answer_text)
+    text = (
+        f"While you worked, somebody asked a side question:\n{question}\nThe answer was:\n{quoted_answer}\n"
+        f"The answer was written by an agent. {NO_CONSENT}"
+    )
     await agent_notes.add(change, about.id, text, aside.id)
     if task.source_session_id is not None and task.source_session_id != about.id:
         caller = await change.tx.one(SESSIONS.get, Session, id=task.source_session_id)
-        heading = f"Your side question to session {about.title or about.id}:\n{question}\nThe answer:\n"
+        heading = f"Your side question to session {one_line(about.title or about.id)}:\n{question}\nThe answer:\n"
         if caller is not None:
             await callbacks.deliver(change, caller, aside, task, heading + quoted_answer)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from bough.core.state import callbacks
 from bough.core.state.enqueue import enqueue
+from bough.core.state.others_words import quoted
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, CALLS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
@@ -154,7 +155,7 @@ def outcome_text(call: Call) -> str:
     """Returns the outcome of a call in words, with its result quoted."""
     body = "" if call.outcome is None else bytes(call.outcome).decode()[:LONGEST_OUTCOME]
     how = {"done": "was allowed and is done", "failed": "was allowed but failed", "denied": "was denied"}[call.state]
-    return f"Your call of {call.tool} ({call.id}) {how}: {call.title}\n{callbacks.quoted(body)}"
+    return f"Your call of {call.tool} ({call.id}) {how}: {call.title}\n{quoted(body)}"
 
 
 def outcome(call: Call) -> dict[str, Any]:

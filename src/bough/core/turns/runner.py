@@ -21,7 +21,7 @@ from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.permissions import Permissions
 from bough.core.live_agents.prompt_files import PromptFiles, prompt_files
-from bough.core.state import budgets, callbacks
+from bough.core.state import budgets, callbacks, others_words
 from bough.core.state import turn as turns
 from bough.core.state.turn import Claimed, Outcome
 from bough.core.store import records
@@ -194,6 +194,8 @@ class Runner:
                 TextBlock(text=task.prompt),
                 TextBlock(text=callbacks.GO_ON if task.source_session_id else callbacks.DECIDED),
             ]
+        if task.source_session_id is not None:
+            notes_and_files.append(TextBlock(text=others_words.from_session(task.source_session_id)))
         return [*notes_and_files, TextBlock(text=task.prompt)]
 
     async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:

@@ -27,11 +27,8 @@ from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError
-<<<<<<< ours
-from bough.model.sandbox import Sandbox
-=======
 from bough.git.safe import guard
->>>>>>> theirs
+from bough.model.sandbox import Sandbox
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data
 from bough.storage import migrate

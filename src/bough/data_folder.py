@@ -14,7 +14,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # What a server has written into a folder; without these, it holds no secret yet.
 SECRETS = ("token", "server.json", "bough.db", "keepers")
 # Files and folders that must be as private as the folder itself, for example after they were restored from a copy.
-PRIVATE = ("token", "server.json", "bough.db", "keepers")
+PRIVATE = ("token", "server.json", "bough.db", "keepers", "keepers/server.key")
 
 
 def prepare(data: Path) -> None:

@@ -18,6 +18,7 @@ from bough.agents.keeper import frames
 from bough.agents.keeper.files import START
 from bough.agents.keeper.frames import Frame, FrameReader
 from bough.agents.keeper_client import keeper_folder, orphans
+from bough.agents.keeper_client.keeper_key import keeper_key
 from bough.agents.keeper_client.keeper_link import KeeperLink
 from bough.agents.keeper_client.start_keeper import attach_keeper, start_keeper
 from bough.agents.link import Exit, Link, LinkClosed
@@ -154,6 +155,7 @@ class RawClient:
     def __init__(self, folder: Path) -> None:
         self._reader = FrameReader()
         self._frames: list[Frame] = []
+        self._key = keeper_key(folder.parent, folder.name)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         here = os.open(folder, os.O_RDONLY)
         self._socket.connect(f"/proc/self/fd/{here}/socket")
@@ -170,7 +172,7 @@ class RawClient:
         self._socket.sendall(data)
 
     def hello(self, version: int = frames.VERSION, last: int = 0, **more: Any) -> None:
-        self.say(frames.message(frames.HELLO, version=version, last=last, **more))
+        self.say(frames.message(frames.HELLO, **({"version": version, "key": self._key, "last": last} | more)))
 
     def hear_note(self) -> tuple[str, str]:
         """Skips to the next note and returns its code and its text."""

@@ -8,6 +8,7 @@ import pytest
 from bough.agents.keeper import frames
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import read_journal
+from bough.agents.keeper_client.keeper_key import keeper_key
 from bough.agents.link import LinkClosed
 from tests.agents.keeper_peers import Keepers, RawClient, gone, keeper_pid, read
 from tests.support.eventually import eventually
@@ -134,7 +135,6 @@ async def test_missing_lines(keepers: Keepers) -> None:
     assert await read(link, 1) == [b"x" * 300_000]
 
 
-HELLO = frames.message(frames.HELLO, version=VERSION, last=0)
 SAID_FIRST = {
     "send before hello": frames.send_frame("k", b"line"),
     "a list": frames.frame(frames.HELLO, b"[]"),
@@ -161,7 +161,9 @@ async def test_no_frame_ends_a_keeper(keepers: Keepers) -> None:
     """Q4: A client that sends anything unreadable is refused, and the agent is unaffected."""
     link = await keepers.start("sleep", "60")
     await link.leave()
-    for name, said in [*SAID_FIRST.items(), *((name, HELLO + said) for name, said in SAID_LATER.items())]:
+    key = keeper_key(keepers.root, link.folder.name)
+    hello = frames.message(frames.HELLO, version=VERSION, key=key, last=0)
+    for name, said in [*SAID_FIRST.items(), *((name, hello + said) for name, said in SAID_LATER.items())]:
         with RawClient(link.folder) as client:
             client.say(said)
             code, text = client.hear_note()
@@ -245,7 +247,7 @@ async def test_both_directions_are_journaled_in_order(keepers: Keepers) -> None:
     found = [(head.kind, head.first, payload) for head, payload in read_journal(link.folder / "journal")]
     expected: list[tuple[int, int, bytes]] = []
     for number in range(1, 4):
-        expected.append((frames.SEND, number, b"key %dline %d" % (number, number)))
+        expected.append((frames.SEND, number, b"key %d" % number))
         expected.append((frames.LINES, number, b"line %d\n" % number))
     assert found == expected
     assert gone(keeper_pid(link))

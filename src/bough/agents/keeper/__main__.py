@@ -34,6 +34,7 @@ def main(folder: str) -> None:
     listener = _listen(here)
     journal = Journal(here)
     start["env"][files.MARK] = start["id"]
+    key_hash = start.pop("key_hash", None)
     try:
         agent = AgentProcess(start, journal)
     except OSError as error:
@@ -48,7 +49,7 @@ def main(folder: str) -> None:
         "started": time.time(),
     }
     del start
-    loop = KeeperLoop(here, listener, journal, agent)
+    loop = KeeperLoop(here, listener, journal, agent, key_hash)
     try:
         files.write_json(here, files.KEEPER, about)
     except OSError as error:  # No server could find this keeper or its agent later, so neither may live.

@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import hashlib
+import hmac
 import selectors
 import socket
 import time
@@ -35,12 +37,14 @@ class Dispatcher:
         journal: Journal,
         agent: AgentProcess,
         end: Callable[[float], None],
+        key_hash: str | None,
     ) -> None:
         self._selector = selector
         self._listener = listener
         self._journal = journal
         self._agent = agent
         self._end = end
+        self._key_hash = key_hash
         self._client: ServerConnection | None = None
         self._callers: list[ServerConnection] = []
         self._keys: dict[str, None] = {}
@@ -147,14 +151,19 @@ class Dispatcher:
         if frame.head.kind != frames.HELLO:
             raise ValueError(f"a frame of kind {frame.head.kind} before HELLO")
         hello = frame.text()
-        if hello["version"] != VERSION:
-            text = f"This keeper speaks version {VERSION} of its protocol, and the server version {hello['version']}"
+        version, last = hello["version"], int(hello["last"])
+        if not self._is_server(hello.get("key")):
+            client.refuse("denied", "This keeper serves only the server that started its agent, which has its key.")
+            self.note("denied", f"A process (pid {client.peer_pid}) tried to take over this keeper without its key.")
+            return
+        if version != VERSION:
+            text = f"This keeper speaks version {VERSION} of its protocol, and the server version {version}"
             client.refuse("version", f"{text}. The agent keeps running.")
             return
-        start = self._journal.after(int(hello["last"]))
+        start = self._journal.after(last)
         if isinstance(start, Lost):
             held = f"lines {start.first} to {start.next - 1}" if start.first < start.next else "no lines"
-            text = f"The server has the lines up to {hello['last']}, but this keeper holds {held} of "
+            text = f"The server has the lines up to {last}, but this keeper holds {held} of "
             client.refuse("lost", f"{text}{start.next - 1}. The lines in between are lost.")
             return
         if self._client is not None:
@@ -180,6 +189,14 @@ class Dispatcher:
         client.welcome(position, greeting, lines)
         client.send_last(self._exit)
 
+    def _is_server(self, key: object) -> bool:
+        """Returns whether a caller has this keeper's key, of which only the hash is known here."""
+        if self._key_hash is None:
+            return True
+        if not isinstance(key, str):
+            return False
+        return hmac.compare_digest(hashlib.sha256(key.encode(errors="replace")).hexdigest(), self._key_hash)
+
     # Lines to the agent
 
     def _accept_line(self, frame: Frame) -> None:
@@ -202,7 +219,7 @@ class Dispatcher:
         if self._unacknowledged is not frame:
             return  # Its server left before the line could be journalled.
         size = frame.head.amount
-        self._journal.add_sent(frame.payload[:size], frame.payload[size:])
+        self._journal.add_sent(frame.payload[:size])
         self._keys[key] = None
         self._accepted = True
         self._agent.input.put(frame.payload[size:])

@@ -1,4 +1,5 @@
-"""Keeps every line in both directions as frames in one file, until the server has stored them."""
+"""Keeps every line of the agent, and the key of every line to it, as frames in one file until the server has stored
+them."""
 
 import contextlib
 import json
@@ -52,10 +53,11 @@ class Journal:
         self._append([frames.header(frames.LINES, parts, flags=flags, amount=count, first=self.next), *parts])
         self.next += count
 
-    def add_sent(self, key: bytes, line: bytes) -> None:
-        """Appends a line that is about to be sent to the agent. Raises OSError like `add_lines`."""
-        parts = [key, line]
-        self._append([frames.header(frames.SEND, parts, amount=len(key), first=self.next), *parts])
+    def add_sent(self, key: bytes) -> None:
+        """Appends the key of a line that is about to be sent to the agent. Raises OSError like `add_lines`.
+
+        The line itself may hold tokens and secrets, and nobody reads it again."""
+        self._append([frames.header(frames.SEND, [key], amount=len(key), first=self.next), key])
 
     def after(self, number: int) -> tuple[ReadPosition, bytes] | Lost:
         """Returns the position after the line with this number, and a frame with the rest of the frame before it."""

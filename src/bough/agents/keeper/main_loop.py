@@ -31,13 +31,15 @@ HASTE = 1.0
 class KeeperLoop:
     """Runs until the agent has ended: by itself, on request, or because the server or the folder is gone."""
 
-    def __init__(self, folder: int, listener: socket.socket, journal: Journal, agent: AgentProcess) -> None:
+    def __init__(
+        self, folder: int, listener: socket.socket, journal: Journal, agent: AgentProcess, key_hash: str | None
+    ) -> None:
         self._folder = folder
         self._journal = journal
         self._agent = agent
         self._me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
         self._selector = selectors.DefaultSelector()
-        self._dispatcher = Dispatcher(self._selector, listener, journal, agent, self._leave)
+        self._dispatcher = Dispatcher(self._selector, listener, journal, agent, self._leave, key_hash)
         self._disk = self._dispatcher.disk
         self._ending: AgentEnding | None = None
         self._childless = False

@@ -34,11 +34,12 @@ class ServerConnection:
         self._last_frame = b""
         self.position: ReadPosition | None = None
         self.gone = False
+        self.peer_pid = 0
 
     def trusted(self) -> bool:
         """Whether the peer runs as the same user."""
         size = struct.calcsize("3i")
-        _, uid, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        self.peer_pid, uid, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
         return uid == os.getuid()
 
     def welcome(self, position: ReadPosition, greeting: bytes, lines: bytes) -> None:

@@ -41,9 +41,10 @@ class KeeperLauncher:
             return DeadAgentLink(folder, last)
         except AgentFailed as error:
             about = keeper_folder.read_info(folder)
-            if error.code != "keeper_version" or about is None:
+            # A keeper denies us if the secret was lost, for example because the data folder was restored without it.
+            if error.code not in ("keeper_version", "keeper_denied") or about is None:
                 raise
-            log.warning("keeper_version", keeper=name, error=error.message)
+            log.warning(error.code, keeper=name, error=error.message)
             return JournalLink(folder, about, last)
 
     async def drop(self, name: str) -> None:

@@ -20,7 +20,7 @@ from bough.agents.errors import KeeperGone, command_name
 from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
-from bough.agents.keeper_client import keeper_folder
+from bough.agents.keeper_client import keeper_folder, keeper_key
 from bough.agents.keeper_client.keeper_folder import KeeperInfo
 from bough.agents.keeper_client.keeper_link import KeeperLink, Welcome
 from bough.agents.process_link import agent_missing, find_program
@@ -43,10 +43,17 @@ async def start_keeper(
     (`agent_missing`) if it cannot be started."""
     program = find_program(command, cwd, env)
     folder = root / keeper_id
-    start = {"id": keeper_id, "program": program, "command": list(command), "cwd": cwd, "env": dict(env)}
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    start = {
+        "id": keeper_id,
+        "program": program,
+        "command": list(command),
+        "cwd": cwd,
+        "env": dict(env),
+        "key_hash": keeper_key.hashed(keeper_key.keeper_key(root, keeper_id)),
+    }
     if box:
         start["box"] = list(box)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700)
     try:
         try:
@@ -75,7 +82,7 @@ async def attach_keeper(folder: Path, last: int) -> KeeperLink:
     try:
         async with asyncio.timeout(HELLO_WAIT):
             await _connect(sock, folder)
-            frame, following = await _greet(sock, last)
+            frame, following = await _greet(sock, keeper_key.keeper_key(folder.parent, folder.name), last)
     except (OSError, TimeoutError) as error:
         sock.close()
         raise KeeperGone("keeper_gone", f"The keeper of {name} does not answer: {error!r}.") from error
@@ -124,11 +131,12 @@ async def wait_until_started(folder: Path) -> KeeperInfo:
         await asyncio.sleep(POLL)
 
 
-async def _greet(sock: socket.socket, last: int) -> tuple[Frame, bytes]:
+async def _greet(sock: socket.socket, key: str, last: int) -> tuple[Frame, bytes]:
     """Sends HELLO. Returns the first frame of the answer, and the bytes that followed it."""
     loop, reader, data = asyncio.get_running_loop(), FrameReader(), b""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # A refusal is already there to be read.
-        await loop.sock_sendall(sock, frames.message(frames.HELLO, version=VERSION, last=last, take_over=True))
+        hello = frames.message(frames.HELLO, version=VERSION, key=key, last=last, take_over=True)
+        await loop.sock_sendall(sock, hello)
     while True:
         if not (data := await loop.sock_recv(sock, 65536)):
             raise ConnectionResetError("it closed the connection")

@@ -155,6 +155,14 @@ async def test_a_worktree_cannot_be_moved_to_another_git_folder(boxed: Boxed) ->
 
 
 @needs_sandbox
+async def test_git_is_not_sent_to_another_folder(boxed: Boxed) -> None:
+    """S6: A `commondir` in a repository's own git folder would make git run another config; it does not stay."""
+    session = await boxed.session()
+    await boxed.run(session, "git init -q evil && echo ../evil/.git > .git/commondir && echo done")
+    assert not (boxed.repo / ".git" / "commondir").exists()
+
+
+@needs_sandbox
 async def test_an_agent_sees_no_other_worktree(boxed: Boxed) -> None:
     """S6: The files of other sessions are invisible, also those of later ones."""
     first = await boxed.session(worktree={"branch": "first"})

@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from bough.agents.sandbox.detect import Availability
 from bough.model.session import MODES
 from tests.api.cli.cli_program import Cli, Result, bough, run_here
 from tests.support.server import Running
@@ -278,6 +279,28 @@ async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
     assert {row["name"]: row["modes"] for row in every} == {row["name"]: row["modes"] for row in agents}
     unknown = await cli("agents", "show", "nobody")
     assert unknown.code == 1 and "Choose one of: " in unknown.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "works", "state"),
+    [
+        ("auto", True, "ok"),
+        ("auto", False, "warning"),
+        ("required", False, "problem"),
+        ("off", True, "warning"),
+    ],
+)
+def test_doctor_reports_the_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, works: bool, state: str
+) -> None:
+    """S6: `bough doctor` says whether agents are confined, and if not, why."""
+    monkeypatch.setenv("BOUGH_SANDBOX", setting)
+    monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "data"))
+    found = Availability("/usr/bin/bwrap") if works else Availability(None, "Install the package bubblewrap.")
+    monkeypatch.setattr("bough.api.cli.doctor.checks.detect", lambda: found)
+    [check] = [item for item in json.loads(run_here(["doctor", "--json"]).out)["checks"] if item["name"] == "sandbox"]
+    assert check["state"] == state
+    assert works or check["fix"] == "Install the package bubblewrap."
 
 
 def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,22 @@ def test_changes_are_summarized_in_one_line() -> None:
     assert approval_details.about(approval({"type": "content"})) == "Do it"
 
 
+async def test_the_sandbox_is_chosen_for_a_session_and_a_repo(server: Running, cli: Cli, session: Json) -> None:
+    """S6: `session new`, `session set` and `repo set` accept `--sandbox`; `inherit` leaves it to the level above."""
+    path = f"/api/sessions/{session['id']}"
+    made = await cli("session", "new", "--repo", session["repoId"], "--sandbox", "off", "--json")
+    assert json.loads(made.out)["sandbox"] == "off"
+    assert (await cli("session", "set", session["id"], "--sandbox", "required")).code == 0
+    assert (await server.client.get(path))["sandbox"] == "required"
+    assert "not started yet (sandbox required)" in (await cli("session", "show", session["id"])).out
+    assert (await cli("session", "set", session["id"], "--sandbox", "inherit")).code == 0
+    assert (await server.client.get(path))["sandbox"] is None
+    assert (await cli("repo", "set", session["repoId"], "--sandbox", "off")).code == 0
+    await server.client.ask(session["id"], "[[say Hi]]")
+    shown = (await cli("session", "show", session["id"])).out
+    assert "unconfined: The sandbox is switched off." in shown
+
+
 async def test_headless_is_set_for_a_session(server: Running, cli: Cli, session: Json) -> None:
     """P4: `session new` and `session set` accept `--headless`; `server` leaves it to the server's setting."""
     path = f"/api/sessions/{session['id']}"

@@ -61,6 +61,22 @@ def paths_of(layout: GitLayout) -> GitPaths:
     )
 
 
+def remove_forged_link(cwd: str) -> bool:
+    """Removes a file from a repository's own git folder that would make git read its settings elsewhere.
+
+    Only the git folder of a linked worktree has it. The sandbox cannot forbid an agent to create it, because git itself
+    creates files there. Returns whether there was one.
+    """
+    layout = find_layout(cwd)
+    if layout is None or layout.linked:
+        return False
+    try:
+        os.unlink(os.path.join(layout.git_folder, "commondir"))
+    except OSError:
+        return False
+    return True
+
+
 def find_layout(cwd: str) -> GitLayout | None:
     """Returns the working copy that contains a folder; None outside a repository, or if its files are inconsistent.
 

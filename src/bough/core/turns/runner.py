@@ -14,6 +14,7 @@ import structlog
 from bough.agents.acp.types import Block, TextBlock
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
+from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
 from bough.core.live_agents import repository_trust
@@ -244,6 +245,8 @@ class Runner:
 
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
         agent = self.agents.get(claimed.session.id)
+        if await asyncio.to_thread(remove_forged_link, claimed.session.cwd):
+            log.warning("forged_git_folder", session=claimed.session.id, cwd=claimed.session.cwd)
         # The last messages are stored while git takes the checkpoint.
         files = asyncio.create_task(self.checkpoints.after(claimed.task, claimed.session))
         try:

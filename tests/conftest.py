@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import postgres
-from tests.support.server import Running, serving
+from tests.support.server import SANDBOX, Running, serving
+
+# Also for servers that tests start in other ways; `tests.support.server` says why.
+os.environ["BOUGH_SANDBOX"] = SANDBOX
 
 # A loaded machine is slow to generate and run inputs, which says nothing about the code; pytest-timeout ends tests
 # that hang. Function-scoped fixtures are fine: no test that uses one with `@given` needs a fresh one for each input.

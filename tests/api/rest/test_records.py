@@ -25,7 +25,7 @@ SESSION = {
     *("allowedTools", "headless", "model", "effort", "mcpServerIds", "env", "contextFiles", "callback", "kind"),
     *("parentSessionId", "forkedFromSessionId", "rootSessionId", "branchTaskId", "createdBy", "gitState"),
     *("messageCount", "queuePaused", "archived", "metadata", "context", "cost", "activeAt", "endedAt"),
-    *("depth", "turns", "tokens", "seconds", "spent", "seenAt"),
+    *("depth", "turns", "tokens", "seconds", "spent", "seenAt", "sandbox", "confinement", "unconfinedReason"),
 } | TIMES
 TASK = {
     *("id", "sessionId", "position", "prompt", "source", "sourceSessionId", "status", "attempt", "stopReason", "error"),

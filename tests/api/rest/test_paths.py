@@ -196,11 +196,8 @@ async def test_the_data_folder_is_refused(tmp_path: Path) -> None:
         home = (await register(server, tmp_path)).json()
         token = {"contextFiles": [str(server.data / "token")]}
         asked = {"repoId": home["id"], "agent": "demo"}
-        refused(
-            await server.client.http.post("/api/sessions", json=asked | token | {"confirmFolder": True}),
-            403,
-            "path_in_data_folder",
-        )
+        confirmed = asked | token | {"confirmFolder": True}
+        refused(await server.client.http.post("/api/sessions", json=confirmed), 403, "path_in_data_folder")
         refused(await server.client.http.post("/api/sessions", json=asked), 409, "folder_unconfirmed")
         session = await server.client.session(home["id"], confirmFolder=True)
         path = f"/api/sessions/{session['id']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from pathlib import Path
 
@@ -29,6 +30,11 @@ async def run(client: Client, session: str, command: str) -> str:
     """Runs a command in a session's agent and returns its output, whatever its exit code."""
     await client.ask(session, f"[[run {command}]]")
     return (await messages(client, session, "tool"))[-1]["result"]["output"]["output"]
+
+
+def disguised(command: str) -> str:
+    """Returns a command that does the same, but does not show policy which paths it names."""
+    return f"echo {base64.b64encode(command.encode()).decode()} | base64 -d | sh"
 
 
 def outside(path: Path) -> list[str]:

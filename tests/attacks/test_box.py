@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bough.agents.sandbox.detect import Availability, SandboxProbe
-from tests.attacks.box_agents import make_home, needs_sandbox, run
+from tests.attacks.box_agents import disguised, make_home, needs_sandbox, run
 from tests.core.helpers import messages
 from tests.support.client import Client
 from tests.support.server import Running, serving
@@ -80,11 +80,12 @@ async def test_an_agent_sees_nothing_of_the_data_folder(boxed: Boxed) -> None:
     """S6: Neither the token, nor the database, nor the sockets of other keepers."""
     session = await boxed.session()
     data = boxed.server.data
-    output = await boxed.run(session, f"cat {data}/token {data}/server.json {data}/bough.db; find {data} -type f; true")
+    command = f"cat {data}/token {data}/server.json {data}/bough.db; find {data} -type f; true"
+    output = await boxed.run(session, disguised(command))
     assert boxed.server.token not in output
     listed = [line for line in output.splitlines() if line.startswith(str(data)) and "No such file" not in line]
     assert all(line.startswith(f"{data}/demo") for line in listed)
-    assert "keepers" not in await boxed.run(session, f"ls -a {data}")
+    assert "keepers" not in await boxed.run(session, disguised(f"ls -a {data}"))
 
 
 @needs_sandbox

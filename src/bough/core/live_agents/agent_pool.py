@@ -27,6 +27,7 @@ from bough.core.live_agents.agent_settings import KnownSettings, Value, is_stric
 from bough.core.live_agents.confinement import Confiner, reads_only
 from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
+from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
 from bough.core.store.patience import patiently
@@ -301,7 +302,7 @@ async def _start_settings(
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
     mode = await wanted_mode(tx, entry, session)
-    sandbox = await confinement.wanted_sandbox(tx, session, settings)
+    sandbox = await wanted_sandbox(tx, session, settings)
     start_settings = [msgspec.json.decode(private.env), servers, sandbox]
     if sandbox != "off":
         start_settings.append(confinement.reads_only(entry, session))

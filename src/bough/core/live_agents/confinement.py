@@ -13,11 +13,11 @@ from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.sandbox.detect import SandboxProbe
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
 from bough.agents.sandbox.profile import Limits, arguments, limited
+from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.store import records
-from bough.core.store.sql import REPOS, WORKTREES
+from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import AgentFailed
-from bough.model.repo import Repo
 from bough.model.sandbox import Confinement, Sandbox
 from bough.model.session import Session
 from bough.settings import Settings
@@ -90,14 +90,6 @@ class Confiner:
         words = [*arguments(program, box), "--", *limited(shutil.which("prlimit"), limits)]
         confinement: Confinement = "read-only" if reads_only(entry, session) else "workspace"
         return ConfinedStart(words, box_env(prepared.env, settings.data_path), confinement)
-
-
-async def wanted_sandbox(tx: Tx, session: Session, settings: Settings) -> Sandbox:
-    """Returns the choice for a session: its own, its repo's or the server's."""
-    if session.sandbox is not None:
-        return session.sandbox
-    repo = await tx.one(REPOS.get, Repo, id=session.repo_id)
-    return repo.sandbox if repo is not None and repo.sandbox is not None else settings.sandbox
 
 
 def reads_only(entry: CatalogEntry, session: Session) -> bool:

@@ -13,6 +13,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
+from bough.core.policy.sandbox_choice import sandbox_of_new
 from bough.core.sessions.requests import (
     NewSession,
     OpenedSession,
@@ -140,8 +141,7 @@ class Sessions:
                 callback=raw(new.callback),
                 git_state=raw(git or {}),
                 headless=new.headless,
-                # A session cannot create one with a weaker sandbox than its own.
-                sandbox=maker.sandbox if maker is not None else new.sandbox,
+                sandbox=await sandbox_of_new(change.tx, caller, self._settings, repo.id, new.sandbox),
             )
             if maker is not None:
                 await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)

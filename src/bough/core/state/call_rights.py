@@ -8,6 +8,7 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.policy import decide
 from bough.core.policy.decide import OWN_SERVER, Verdict
+from bough.core.policy.sandbox_choice import is_weaker, wanted_sandbox
 from bough.core.policy.turn_mode import lowest_mode, turn_mode
 from bough.core.store import records
 from bough.core.store.short_ids import find_id
@@ -18,6 +19,7 @@ from bough.model.repo import McpServer, Repo
 from bough.model.rule import Choice, Rule
 from bough.model.session import RANK, PermissionMode, Session
 from bough.model.tool import ToolUse
+from bough.settings import Settings
 from bough.storage.backend import Tx
 
 
@@ -70,7 +72,7 @@ async def opened(tx: Tx, session: Session, tool: str) -> bool:
     return rule is not None and sure and rule.effect == "allow"
 
 
-async def check_claim(tx: Tx, catalog: Catalog, session: Session, claim: Claim) -> RightsCheck:
+async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Session, claim: Claim) -> RightsCheck:
     """Compares what a call would do with the caller's own rights."""
     if claim.agent is not None:
         # An unknown agent is refused before anybody is asked.
@@ -79,7 +81,10 @@ async def check_claim(tx: Tx, catalog: Catalog, session: Session, claim: Claim) 
     foreign = target is not None and not await reaches(tx, session, target)
     if claim.repo is not None and await find_id(tx, "repos", claim.repo) != session.repo_id:
         foreign = True
-    return RightsCheck(await _raises(tx, catalog, session, claim, target), foreign)
+    raises = await _raises(tx, catalog, session, claim, target)
+    if raises is None and target is not None and not claim.inherits:
+        raises = await _less_confined(tx, settings, session, target)
+    return RightsCheck(raises, foreign)
 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
@@ -102,6 +107,16 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
                 return f"It would work in the environment of session {target.id}, which this session was not given."
             servers = (*servers, *msgspec.json.decode(target.mcp_server_ids, type=tuple[str, ...]))
     return await _servers(tx, session, own, servers)
+
+
+async def _less_confined(tx: Tx, settings: Settings, session: Session, target: Session) -> str | None:
+    """Returns why a session's sandbox makes it more powerful than the caller. New sessions get no weaker sandbox
+    (`policy.sandbox_choice`)."""
+    sandbox = await wanted_sandbox(tx, target, settings)
+    own = await wanted_sandbox(tx, session, settings)
+    if not is_weaker(sandbox, own):
+        return None
+    return f"The sandbox of session {target.id} is {sandbox}, which confines less than {own}, the caller's own."
 
 
 async def _sets_up(tx: Tx, repo_id: str) -> bool:

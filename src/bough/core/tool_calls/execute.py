@@ -21,6 +21,7 @@ from bough.errors import BoughError, Conflict, Denied
 from bough.model.call import Call, Claim
 from bough.model.message import raw
 from bough.model.session import Caller
+from bough.settings import Settings
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.calls")
@@ -47,9 +48,12 @@ class Executor:
     Owns every task that outlives the request it was started for; `close` waits for them.
     """
 
-    def __init__(self, store: Store, catalog: Catalog, wait_counts: WaitCounts, ended: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, catalog: Catalog, wait_counts: WaitCounts, ended: Callable[[], None]
+    ) -> None:
         """`ended` is called whenever a call may have ended."""
         self._store = store
+        self._settings = settings
         self._catalog = catalog
         self._wait_counts = wait_counts
         self._ended = ended
@@ -184,7 +188,7 @@ class Executor:
 
         async def work(tx: Tx) -> str | None:
             session = await records.session(tx, call.session_id or "")
-            rights = await call_rights.check_claim(tx, self._catalog, session, claim)
+            rights = await call_rights.check_claim(tx, self._catalog, self._settings, session, claim)
             verdict = await call_rights.judge(tx, session, call.tool, claim, rights)
             return verdict.reason if verdict.effect == "deny" else rights.raises
 

@@ -50,7 +50,7 @@ class Calls:
         self._catalog = catalog
         self._lend_slot = lend_slot
         self._wait_counts = WaitCounts()
-        self._executor = Executor(store, catalog, self._wait_counts, self._wake)
+        self._executor = Executor(store, settings, catalog, self._wait_counts, self._wake)
         self._waiting_for_people: set[asyncio.Event] = set()
         self._closed = False
 
@@ -214,7 +214,7 @@ class Calls:
         title = _line(claim.title)
         effect, reason, raises, key = "allow", "", False, ""
         if session is not None:
-            rights = await call_rights.check_claim(change.tx, self._catalog, session, claim)
+            rights = await call_rights.check_claim(change.tx, self._catalog, self._settings, session, claim)
             verdict = await call_rights.judge(change.tx, session, tool, claim, rights)
             effect, reason, raises = verdict.effect, verdict.reason, rights.raises is not None
             key = call_rights.key(tool, claim, rights)

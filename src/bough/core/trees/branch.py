@@ -11,6 +11,7 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.environment.variables import checked_env
+from bough.core.policy.sandbox_choice import sandbox_of_branch
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
@@ -281,7 +282,7 @@ class Branches:
             callback=raw(new.callback or CallbackConfig()) if kind == "subsession" else source.callback,
             git_state=git,
             headless=new.headless or source.headless,
-            sandbox=source.sandbox,
+            sandbox=await sandbox_of_branch(change.tx, caller, self._settings, source),
             kind=kind,
             source=source,
             branch_task_id=branch_task.id if branch_task else None,

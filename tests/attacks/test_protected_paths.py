@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -337,6 +338,16 @@ def test_long_commands_are_asked_about(machine: Machine, mode: PermissionMode) -
     assert machine.judge(mode, run(command), rule("deny", kind="execute")).effect == "deny"
     assert machine.judge(mode, run(command), rule("deny", command="rm *")).effect == "ask"
     assert machine.judge("plan", run(command), allow).effect == "deny"
+
+
+@pytest.mark.parametrize("path", ["a/" * 2000, "x" * 5000, "a/../" * 300])
+def test_long_paths_are_asked_about(machine: Machine, path: str) -> None:
+    """P3: A path with too many names to be checked is asked about, and many of them take no time."""
+    assert "too long to be checked" in machine.judge("acceptEdits", edit(f"{path}b")).reason
+    assert machine.judge("allow-all", edit(f"{machine.data}/{path}")).effect == "deny"
+    started = time.process_time()
+    machine.use({"kind": "edit", "title": "Write", "locations": [{"path": f"{path}{at}"} for at in range(50)]})
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

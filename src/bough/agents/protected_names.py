@@ -61,7 +61,11 @@ def folded(text: str) -> str:
 def named_pattern(names: Sequence[str], patterns: Iterable[NamePattern] = NAMES) -> NamePattern | None:
     """Returns the pattern that fits consecutive names anywhere. The names are folded; they may hold the wildcards of a
     shell."""
+    known = set(names)
+    any_wild = any(map(is_wild, names))
     for pattern in patterns:
+        if not any_wild and pattern.names[0] not in known and "*" not in pattern.names[0]:
+            continue
         width = len(pattern.names)
         for start in range(len(names) - width + 1):
             if all(map(_fits, pattern.names, names[start : start + width])):

@@ -18,6 +18,10 @@ from bough.model.tool import Protection, ToolKind
 READS = ("read", "search")
 # How many protected paths are told; one is enough to ask.
 MOST_TOLD = 50
+# The cost of a check grows with the number of names in a path.
+LONGEST_PATH = 4096
+MOST_NAMES = 256
+TOO_LONG = "a path too long to be checked"
 _NEXT_NAME = re.compile(r"/+([\w.-]*)")
 
 
@@ -72,6 +76,10 @@ def holds_path(text: str, folder: str) -> bool:
 
 
 def _touched(places: Places, path: str, *, writes: bool) -> Protection | None:
+    if len(path) > LONGEST_PATH or path.count("/") > MOST_NAMES:
+        if protected_paths.is_inside_data(path, places.data, to_read=not writes):
+            return Protection(path[:LONGEST_PATH], protected_paths.DATA, never=True)
+        return Protection(path[:LONGEST_PATH], TOO_LONG)
     protection = protected_paths.read(path, places)
     if protection is not None or not writes:
         return protection

@@ -236,6 +236,44 @@ def test_indirect_commands(machine: Machine, command: str) -> None:
     assert machine.use(run(command)).protected
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log -1 --format=x --output=.envrc",
+        "git diff --output .github/workflows/x.yml",
+        "git checkout evil -- .envrc",
+        "git -C . restore --source=evil .envrc",
+        "git apply --directory=.husky p",
+        "git grep -O./evil x .envrc",
+        "xxd -r a .envrc",
+        "uniq a .envrc",
+        "tree -o .envrc",
+        "less -o .envrc a",
+    ],
+)
+def test_programs_that_read_and_write(machine: Machine, command: str) -> None:
+    """P3: A program that usually reads is asked about where it can write a protected path."""
+    assert machine.judge("default", run(command), rule("allow", kind="execute")).effect == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log --oneline -- .envrc",
+        "git -C . diff HEAD~1 .github/workflows/ci.yml",
+        "git --no-pager show main:.envrc",
+        "git status .husky",
+        "git add .github/workflows/ci.yml",
+        "git commit -m Change .envrc",
+        "git checkout main -- a.py",
+        "cat .envrc",
+    ],
+)
+def test_reading_protected_paths(machine: Machine, command: str) -> None:
+    """P3: A rule that allows commands allows those that only read protected paths."""
+    assert machine.judge("default", run(command), rule("allow", kind="execute")).effect == "allow"
+
+
 def test_a_rule_that_spells_the_path_allows(machine: Machine) -> None:
     """P3: A person allows a protected path by a rule that names it, and a command by a rule that equals it."""
     workflow = edit(".github/workflows/ci.yml")

@@ -4,10 +4,10 @@ protected."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import NamedTuple
 
 from bough.core.policy.shell_words import TooMuch, Variables, commands, expand_braces
@@ -22,11 +22,16 @@ _MOST_FOLDERS = 4
 # Programs whose words are files to read, or no files at all. Redirections are separate.
 READERS = frozenset(
     {"[", "basename", "bat", "cat", "cd", "cmp", "column", "comm", "cut", "date", "df", "diff", "dirname", "du", "echo"}
-    | {"egrep", "false", "fgrep", "file", "fold", "git", "grep", "head", "hexdump", "hostname", "id", "jq", "less"}
+    | {"egrep", "false", "fgrep", "file", "fold", "grep", "head", "hexdump", "hostname", "id", "jq"}
     | {"ls", "md5sum", "more", "nl", "od", "popd", "printf", "pushd", "pwd", "readlink", "realpath", "rg", "sha1sum"}
-    | {"sha256sum", "stat", "strings", "tac", "tail", "test", "tr", "tree", "true", "type", "uname", "uniq", "wc"}
-    | {"which", "who", "whoami", "xxd", "zcat"}
+    | {"sha256sum", "stat", "strings", "tac", "tail", "test", "tr", "true", "type", "uname", "wc"}
+    | {"which", "who", "whoami", "zcat"}
 )
+# Commands of git that write no files of the working tree, unless an option names one to write or a program to run.
+_GIT_READERS = frozenset(
+    {"add", "blame", "cat-file", "commit", "diff", "grep", "log", "ls-files", "rev-parse", "show", "status"}
+)
+_GIT_WRITES = ("--ou", "-o", "-O", "--open", "-c", "--config", "--exec")
 # Programs that take along everything inside a folder they are given.
 REMOVERS = frozenset({"chgrp", "chmod", "chown", "mv", "rm", "rsync", "shred", "trash", "unlink"})
 _FOLDER_OPTIONS = ("-C", "--directory", "--chdir", "--cwd", "--git-dir", "--work-tree", "--prefix")
@@ -88,12 +93,14 @@ class _Reader:
         if program in ("cd", "pushd") and len(words) > 1:
             self._enter(words[-1])
         outside = self._folders
-        for at in islice((at for at, word in enumerate(words) if word.startswith(_FOLDER_OPTIONS)), _MOST_FOLDERS):
+        for at in itertools.islice(
+            (at for at, word in enumerate(words) if word.startswith(_FOLDER_OPTIONS)), _MOST_FOLDERS
+        ):
             _, _, joined = words[at].partition("=")
             self._enter(joined or " ".join(words[at + 1 : at + 2]))
         if "git" in (program, *words):
             yield from self._git(words)
-        is_reader = program in READERS
+        is_reader = program in READERS or (program == "git" and _git_reads(words))
         for text in words[1:] if is_reader else words:
             yield from self._paths(text, writes=not is_reader, removes=program in REMOVERS)
             yield from self._inside(text, depth, writes=not is_reader)
@@ -137,6 +144,18 @@ class _Reader:
                     yield ShellPath(path, writes, removes)
                 if spelled.startswith(("/", "~")):
                     break
+
+
+def _git_reads(words: list[str]) -> bool:
+    """Tells whether a command of git writes none of the files that it names."""
+    if any(word.startswith(_GIT_WRITES) for word in words):
+        return False
+    subcommands = (
+        word
+        for before, word in itertools.pairwise(words)
+        if not word.startswith("-") and before not in ("-C", "--git-dir", "--work-tree", "--namespace")
+    )
+    return next(subcommands, "") in _GIT_READERS
 
 
 def _absolute(folder: str, text: str) -> str | None:

@@ -314,6 +314,25 @@ def test_the_data_folder_is_never_touched(machine: Machine, mode: PermissionMode
         "cat ~/.local/share/b*/server.json",
         "cd ~/.local/share && cat bough/server.json",
         "rm -rf ~/.local",
+        "rm -rf ~/.loc*",
+        "sudo rm -rf ~/.local/sh*",
+        "find ~/.local -delete",
+        "find -L ~/.local -type f -exec cat {} +",
+        "cp -r ~/.local/share x",
+        "cp -r -t x ~/.local",
+        "cp -a {~/.local,x}",
+        "tar cf x ~/.local",
+        "tar -czf x -C ~ .",
+        "tar -czf x -C{home} .local",
+        "zip -r x.zip ~/.local",
+        "rsync -a ~/.local/share/ x",
+        "grep -r . ~/.local/share",
+        "grep -rne foo ~/.local/share",
+        "grep --recursive foo ~/.local",
+        "rg foo ~/.local/share",
+        "cd ~ && grep -r foo .local",
+        "cd ~/.local && grep -r foo",
+        "cd ~/.local; find -delete",
         "mv ~/.local/share /tmp/x",
         "chmod -R 777 ~",
         "python3 -c \"print(open('{data}/server.json').read())\"",
@@ -323,7 +342,42 @@ def test_the_data_folder_is_never_touched(machine: Machine, mode: PermissionMode
 )
 def test_commands_on_the_data_folder(machine: Machine, mode: PermissionMode, command: str) -> None:
     """P3: Also in modes that allow everything, commands that name the data folder are denied."""
-    assert machine.judge(mode, run(command.replace("{data}", str(machine.data)))).effect == "deny"
+    assert machine.judge(mode, run(_with_folders(machine, command))).effect == "deny"
+
+
+def _with_folders(machine: Machine, command: str) -> str:
+    return command.replace("{data}", str(machine.data)).replace("{home}", str(machine.home))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -r foo .",
+        "grep -rn / src",
+        "grep -r foo",
+        "find -name x -delete",
+        "grep foo ~",
+        "rg foo",
+        "rg / src",
+        "find . -name x",
+        "find . -name '*.pyc' -delete",
+        "find src -type f -exec sed -i s/a/b/ {} +",
+        "find ~ -name x",
+        "tar cf x src",
+        "tar xf x.tgz -C ~/.local",
+        "tar cf x -C ~ code",
+        "cp -r src ~",
+        "cp a ~/.local",
+        "rm -rf *",
+        "rm -rf ./*",
+        "rm -rf build/ .cache",
+        "zip -r x.zip .",
+        "mv a b",
+    ],
+)
+def test_ordinary_commands_on_folders(machine: Machine, command: str) -> None:
+    """P3: Commands on folders that do not contain the data folder stay allowed."""
+    assert machine.judge("allow-all", run(command)).effect == "allow"
 
 
 def test_moving_a_folder_above_the_data_folder(machine: Machine) -> None:

@@ -91,8 +91,11 @@ def read(path: str, places: Places) -> Protection | None:
 
 
 def removed(path: str, places: Places) -> Protection | None:
-    """Returns why a path may not be moved or deleted with everything in it: Bough's data folder is inside."""
-    return Protection(path, DATA, never=True) if _may_be_inside(places.data, path) else None
+    """Returns why a path may not be copied, moved or deleted with everything in it: Bough's data folder is inside. The
+    path may hold the wildcards of a shell."""
+    names = _names(path)
+    above = _names(places.data)[: len(names)]
+    return Protection(path, DATA, never=True) if len(above) == len(names) and _all_fit(names, above) else None
 
 
 def is_inside_data(path: str, data: str, *, to_read: bool) -> bool:
@@ -162,9 +165,12 @@ def _may_be_inside(path: str, folder: str) -> bool:
     if not is_wild(path):
         return is_inside(path, folder)
     names, above = _names(path), _names(folder)
-    return len(names) >= len(above) and all(
-        named_pattern([name], [NamePattern((part,), "")]) for name, part in zip(names, above, strict=False)
-    )
+    return len(names) >= len(above) and _all_fit(names, above)
+
+
+def _all_fit(names: list[str], literal: list[str]) -> bool:
+    """Tells whether names, which may hold wildcards, may stand for the literal ones, as far as there are both."""
+    return all(named_pattern([name], [NamePattern((part,), "")]) for name, part in zip(names, literal, strict=False))
 
 
 def _home_name(path: str, home: str) -> str | None:

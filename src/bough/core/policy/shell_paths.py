@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from bough.core.policy.shell_folders import taken_along
 from bough.core.policy.shell_words import TooMuch, Variables, commands, expand_braces
 
 LONGEST_COMMAND = 64 * 1024
@@ -32,8 +33,6 @@ _GIT_READERS = frozenset(
     {"add", "blame", "cat-file", "commit", "diff", "grep", "log", "ls-files", "rev-parse", "show", "status"}
 )
 _GIT_WRITES = ("--ou", "-o", "-O", "--open", "-c", "--config", "--exec")
-# Programs that take along everything inside a folder they are given.
-REMOVERS = frozenset({"chgrp", "chmod", "chown", "mv", "rm", "rsync", "shred", "trash", "unlink"})
 _FOLDER_OPTIONS = ("-C", "--directory", "--chdir", "--cwd", "--git-dir", "--work-tree", "--prefix")
 _READS_CONFIG = frozenset({"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "get", "list"})
 _PIECES = re.compile(r"[\s;&|<>()`$=,:'\"\[\]{}]+")
@@ -96,13 +95,16 @@ class _Reader:
         for at in itertools.islice(
             (at for at, word in enumerate(words) if word.startswith(_FOLDER_OPTIONS)), _MOST_FOLDERS
         ):
-            _, _, joined = words[at].partition("=")
+            _, _, joined = words[at].partition("C" if words[at].startswith("-C") else "=")
             self._enter(joined or " ".join(words[at + 1 : at + 2]))
         if "git" in (program, *words):
             yield from self._git(words)
         is_reader = program in READERS or (program == "git" and _git_reads(words))
+        along = taken_along(words)
+        for text in along.difference(words):
+            yield from self._paths(text, writes=False, removes=True)
         for text in words[1:] if is_reader else words:
-            yield from self._paths(text, writes=not is_reader, removes=program in REMOVERS)
+            yield from self._paths(text, writes=not is_reader, removes=text in along)
             yield from self._inside(text, depth, writes=not is_reader)
         # A folder that is an option counts for that command only.
         self._folders = outside

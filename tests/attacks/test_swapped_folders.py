@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from bough.errors import Denied
+from bough.git.safe.location import find
 from bough.git.workspace import check_workspace, git_folders
 from tests.support.client import Json
-from tests.support.repos import make_repo
+from tests.support.repos import git, make_repo
 from tests.support.server import Running, serving
 
 
@@ -96,6 +97,27 @@ def test_the_git_folder_counts_too(tmp_path: Path, sort: str) -> None:
     assert git_folders(str(folder), str(root))
     with pytest.raises(Denied, match="outside the workspace root"):
         check_workspace(root, data, str(folder))
+
+
+@pytest.mark.parametrize("name", [".git", "commondir"])
+def test_a_nul_in_a_git_file(tmp_path: Path, name: str) -> None:
+    """W3: A path with a NUL character is refused as a session's folder, and ends where git ends it."""
+    root, own = tmp_path / "root", tmp_path / "root" / "own"
+    folder = root / "repo"
+    folder.mkdir(parents=True)
+    target = make_repo(root / "other") / ".git"
+    own.mkdir()
+    (own / "HEAD").write_text("ref: refs/heads/main\n")
+    if name == ".git":
+        (folder / ".git").write_text(f"gitdir: {target}\0more\n")
+    else:
+        (own / "commondir").write_text(f"{target}\0more\n")
+        (folder / ".git").write_text("gitdir: ../own\n")
+    with pytest.raises(Denied, match="NUL"):
+        check_workspace(root, tmp_path / "data", str(folder))
+    location = find(str(folder))
+    assert location is not None and location.common == str(target)
+    assert git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip("\n") == str(target)
 
 
 def test_the_data_folder_counts_too(tmp_path: Path) -> None:

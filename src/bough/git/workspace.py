@@ -21,6 +21,13 @@ def check_workspace(root: Path, data: Path, folder: str) -> None:
     now. A folder that is gone leads nowhere and is accepted."""
     inside, private = os.path.realpath(root), os.path.realpath(data)
     for path in (folder, *git_folders(folder, inside)):
+        if "\0" in path:
+            log.warning("path_escape", given=path, resolved=None, root=inside)
+            raise Denied(
+                "path_outside_root",
+                f"The .git file of {folder} names a path with a NUL character. Nothing was done there; put the file "
+                "back first.",
+            )
         real = os.path.realpath(path)
         if _within(real, inside) and not _within(real, private):
             continue

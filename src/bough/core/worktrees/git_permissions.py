@@ -139,9 +139,13 @@ def _changed(found: RepositoryPrograms, allowed: GitPermissions | None) -> list[
 
 def _apply_all(repos: list[Repo]) -> None:
     for repo in repos:
-        if is_bare(repo.path):
-            permissions.register_bare(repo.path)
-        _apply(repo)
+        # One repository that cannot be read must not keep the server from starting. Nothing is allowed there.
+        try:
+            if is_bare(repo.path):
+                permissions.register_bare(repo.path)
+            _apply(repo)
+        except (OSError, ValueError) as error:
+            log.warning("git_permissions_not_applied", repo=repo.path, reason=str(error))
 
 
 def _apply(repo: Repo) -> None:

@@ -67,6 +67,8 @@ def _read(path: str) -> str | None:
         return None
     try:
         with open(path, "rb") as file:
-            return os.fsdecode(file.read(LONGEST_LINK)).rstrip("\r\n")
+            text = os.fsdecode(file.read(LONGEST_LINK)).rstrip("\r\n")
     except OSError:
         return None
+    # For git, too, the path ends there.
+    return text.partition("\0")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,23 @@ def test_a_nul_in_a_git_file(tmp_path: Path, name: str) -> None:
     location = find(str(folder))
     assert location is not None and location.common == str(target)
     assert git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip("\n") == str(target)
+
+
+@pytest.mark.parametrize("name", [".git", "commondir"])
+def test_a_pipe_where_a_git_file_was(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W3: A pipe that takes a file's place after a look at it makes nobody wait."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    if name == ".git":
+        os.mkfifo(folder / ".git")
+    else:
+        (folder / ".git").write_text("gitdir: own\n")
+        (folder / "own").mkdir()
+        os.mkfifo(folder / "own" / "commondir")
+    monkeypatch.setattr(os.path, "isfile", lambda path: True)
+    monkeypatch.setattr(Path, "is_file", lambda path: True)
+    check_workspace(tmp_path, tmp_path / "data", str(folder))
+    assert find(str(folder)) is None
 
 
 def test_the_data_folder_counts_too(tmp_path: Path) -> None:

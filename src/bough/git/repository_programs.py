@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from bough.git.paths import is_there
+from bough.git.paths import is_there, read_start
 from bough.git.run import GitFailed, git
 from bough.git.safe.configured import PROGRAMS
 from bough.git.safe.location import Location, find, is_bare
@@ -89,7 +89,6 @@ def _is_hook(path: Path) -> bool:
 def _used(location: Location) -> tuple[str, ...]:
     names: set[str] = set()
     for path in (Path(location.top, ".gitattributes"), Path(location.common, "info", "attributes")):
-        if path.is_file():
-            with path.open("rb") as file:
-                names |= set(_USED.findall(file.read(LONGEST_FILE).decode("utf-8", "replace")))
+        content = read_start(str(path), LONGEST_FILE) or b""
+        names |= set(_USED.findall(content.decode("utf-8", "replace")))
     return tuple(sorted(names - _BUILT_IN))

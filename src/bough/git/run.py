@@ -23,14 +23,14 @@ from bough.git.safe.configured import (
     MOST_NAMES,
     QUERY,
     Configured,
+    Place,
     filter_name,
-    fingerprint,
+    find_place,
     parse,
     remember,
     remembered,
     turned_off,
 )
-from bough.git.safe.location import Location, find
 
 log = structlog.get_logger("bough.git")
 
@@ -122,11 +122,11 @@ async def git_head(
 async def _way(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> _Way:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
     reads_files = needs.hooks or _name(arguments) not in _WITHOUT_FILES
-    location = find(cwd) if reads_files or not permissions.nobody_allowed() else None
-    allowed = permissions.allowed(location)
+    place = await _look(cwd) if reads_files or not permissions.nobody_allowed() else None
+    allowed = permissions.allowed(place.location if place is not None else None)
     found = Configured()
-    if location is not None and (reads_files or allowed.fetch or needs.network):
-        found = await configured_programs(cwd, location)
+    if place is not None and (reads_files or allowed.fetch or needs.network):
+        found = await _configured_programs(cwd, place)
     may_fetch = allowed.submodules if needs.network else allowed.fetch
     fetch = may_fetch and not found.transports
     if needs.network and not fetch:
@@ -153,10 +153,18 @@ def _why_offline(allowed: bool, found: Configured) -> str:
     return f"The repository's own configuration changes how to fetch ({names}). Fetch by hand."
 
 
-async def configured_programs(cwd: str, location: Location) -> Configured:
+async def _look(cwd: str) -> Place | None:
+    """Finds the repository of a folder in a thread, because a disk may not respond."""
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            return await asyncio.get_running_loop().run_in_executor(_free_threads, find_place, cwd)
+    except TimeoutError:
+        raise GitFailed("git_timeout", f"Finding the repository of {cwd} took longer than {TIMEOUT:.0f} s.") from None
+
+
+async def _configured_programs(cwd: str, place: Place) -> Configured:
     """Returns the programs that the configuration names, asking git only if a file has changed."""
-    before = fingerprint(location)
-    known = remembered(location, before)
+    known = remembered(place.location, place.configuration)
     if known is not None:
         return known
     variables = environment() | overrides.OFFLINE
@@ -167,17 +175,17 @@ async def configured_programs(cwd: str, location: Location) -> Configured:
     found = parse(text.decode("utf-8", "surrogateescape"))
     if len(found.programs) > MOST_NAMES:
         raise GitFailed("git_failed", f"The configuration names more than {MOST_NAMES} filters.")
-    remember(location, before, found)
+    remember(place.location, place.configuration, found)
     return found
 
 
 async def filters_off(cwd: str) -> list[str]:
     """Returns the filters that are configured for a folder and that nobody allowed."""
-    location = find(cwd)
-    if location is None:
+    place = await _look(cwd)
+    if place is None:
         return []
-    allowed = permissions.allowed(location).programs
-    found = await configured_programs(cwd, location)
+    allowed = permissions.allowed(place.location).programs
+    found = await _configured_programs(cwd, place)
     return sorted({name for name in map(filter_name, found.programs) if name} - set(map(filter_name, allowed)))
 
 

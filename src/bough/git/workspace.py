@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from bough.errors import Denied
+from bough.git.paths import read_start
 
 log = structlog.get_logger("bough.security")
 
@@ -60,8 +61,10 @@ def git_folders(folder: str, root: str) -> list[str]:
 
 
 def _line(file: Path) -> str:
-    with file.open("rb") as content:
-        return os.fsdecode(content.read(_LONGEST_LINK)).strip()
+    content = read_start(str(file), _LONGEST_LINK)
+    if content is None:
+        raise OSError(f"{file} cannot be read as a file")
+    return os.fsdecode(content).strip()
 
 
 def _within(path: str, folder: str) -> bool:

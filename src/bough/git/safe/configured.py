@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from bough.git.safe.location import Location
+from bough.git.safe.location import Location, find
 
 # Filters and merge drivers of every scope: a user's own filter would run on what a repository's attributes select.
 PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
@@ -37,7 +37,20 @@ class Configured(msgspec.Struct, frozen=True):
     includes: bool = False
 
 
+class Place(msgspec.Struct, frozen=True):
+    """A folder's repository, and what its configuration files looked like when it was found."""
+
+    location: Location
+    configuration: Fingerprint
+
+
 _remembered: OrderedDict[str, tuple[Fingerprint, Configured]] = OrderedDict()
+
+
+def find_place(cwd: str) -> Place | None:
+    """Returns the repository that contains `cwd`, or None."""
+    location = find(cwd)
+    return None if location is None else Place(location, fingerprint(location))
 
 
 def fingerprint(location: Location) -> Fingerprint:

@@ -6,6 +6,8 @@ import os
 
 import msgspec
 
+from bough.git.paths import read_start
+
 # A `.git` file holds one path.
 LONGEST_LINK = 8192
 
@@ -63,12 +65,6 @@ def _common(git_dir: str) -> str:
 
 def _read(path: str) -> str | None:
     """Returns a small file's text without its last line ends, or None for anything else, such as a pipe."""
-    if not os.path.isfile(path):
-        return None
-    try:
-        with open(path, "rb") as file:
-            text = os.fsdecode(file.read(LONGEST_LINK)).rstrip("\r\n")
-    except OSError:
-        return None
-    # For git, too, the path ends there.
-    return text.partition("\0")[0]
+    content = read_start(path, LONGEST_LINK)
+    # For git, too, the path ends at a NUL character.
+    return None if content is None else os.fsdecode(content).rstrip("\r\n").partition("\0")[0]

@@ -64,12 +64,12 @@ async def diff(path: str, since: str | None) -> Diff:
     with tempfile.TemporaryDirectory(prefix="bough-diff-") as folder:
         async with scratch_index(where, seeded=True) as env:
             env |= await _own_objects(path, folder)
-            untracked, large = await _untracked(path)
-            tracked = [name for name in (await scan(path, QUIET)).changed if name not in {*untracked, *large}]
-            for names, how in ((tracked, "--remove"), (untracked, "--add")):
-                if names:
-                    words = ("update-index", how, "--replace", "-z", "--stdin")
-                    await git(where.top, *QUIET, *words, env=env, stdin=listed(names), timeout=WITHIN)
+            untracked, large = await _untracked(where.top)
+            skipped = set(large)
+            names = [name for name in (await scan(where.top, QUIET)).changed if name not in skipped]
+            if names:
+                words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+                await git(where.top, *QUIET, *words, env=env, stdin=listed(names), timeout=WITHIN)
             tree = (await git(path, *QUIET, "write-tree", "--missing-ok", env=env)).strip()
             old = since or (await git(path, "hash-object", "-t", "tree", "-w", "/dev/null", env=env)).strip()
             compare = ("diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--submodule=short")

@@ -146,6 +146,33 @@ async def test_a_fast_forward_needs_no_commit(tmp_path: Path) -> None:
     assert git(top, "status", "--porcelain") == "" and "Fast-forward" in git(top, "reflog", "-1", "main")
 
 
+@pytest.mark.parametrize("diverged", [False, True])
+async def test_a_branch_that_cannot_be_moved_undoes_the_merge(tmp_path: Path, diverged: bool) -> None:
+    """B6: With a lock that a killed git left behind, the merge is refused and no file changes."""
+    top = make_repo(tmp_path / "repo")
+    git(top, "switch", "--quiet", "--create", "ahead")
+    (top / "new").write_text("x")
+    (top / "README.md").write_text("theirs\n")
+    git(top, "add", "--all")
+    git(top, "commit", "--quiet", "--message", "Ahead.")
+    sha = git(top, "rev-parse", "HEAD").strip()
+    git(top, "switch", "--quiet", "main")
+    if diverged:
+        (top / "ours").write_text("x")
+        git(top, "add", "--all")
+        git(top, "commit", "--quiet", "--message", "Ours.")
+    before, readme = git(top, "rev-parse", "HEAD"), (top / "README.md").read_text()
+    lock = top / ".git/refs/heads/main.lock"
+    lock.touch()
+    with pytest.raises(BoughError, match="nothing was changed"):
+        await merge.merge(str(top), sha, "Merge.")
+    assert (git(top, "rev-parse", "HEAD"), (top / "README.md").read_text()) == (before, readme)
+    assert git(top, "status", "--porcelain") == "" and not (top / "new").exists()
+    lock.unlink()
+    await merge.merge(str(top), sha, "Merge.")
+    assert (top / "new").exists() and git(top, "status", "--porcelain") == ""
+
+
 async def test_a_custom_merge_driver_refuses_the_merge(tmp_path: Path) -> None:
     """B6: Without its driver a merge is refused, and nothing changes."""
     top = make_repo(tmp_path / "repo")

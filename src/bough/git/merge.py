@@ -161,7 +161,25 @@ async def _merge_without_hooks(where: WorkingCopy, sha: str, message: str) -> No
     await git(where.top, *QUIET, "update-index", "-q", "--refresh", env=where.env, timeout=WITHIN, fine=(0, 1))
     await git(where.top, *QUIET, "read-tree", "-m", "-u", head, merged, env=where.env, timeout=WITHIN)
     move = ("update-ref", "-m", f"merge {sha}: {note}", "HEAD", merged, head)
-    await git(where.top, *move, env=where.env | await identity(where.top))
+    try:
+        await git(where.top, *move, env=where.env | await identity(where.top))
+    except GitFailed as error:
+        await _undo(where, merged, head, error)
+        raise
+
+
+async def _undo(where: WorkingCopy, merged: str, head: str, cause: GitFailed) -> None:
+    """Puts files and index back to `head`, because the branch could not be moved, for example because of a lock that a
+    killed git left behind."""
+    words = ("read-tree", "-m", "-u", merged, head)
+    try:
+        await git(where.top, *QUIET, *words, env=where.env, timeout=WITHIN)
+    except GitFailed as error:
+        raise Conflict(
+            "merge_blocked",
+            f"The files at {where.top} are merged, but git could not move the branch: {cause.message} Undoing failed "
+            f"too: {error.message} Undo it by hand with `git {' '.join(words)}`.",
+        ) from error
 
 
 async def _merge_with_hooks(where: WorkingCopy, sha: str, message: str) -> None:

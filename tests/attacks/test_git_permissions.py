@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bough.core.worktrees.git_permissions import GitPermissionsPatch
-from bough.errors import BoughError, Denied
+from bough.errors import BoughError, Conflict, Denied
 from bough.git import merge, worktrees
 from bough.git.restore import apply, plan
 from bough.git.run import GitFailed
@@ -188,8 +188,9 @@ async def test_a_custom_merge_driver_refuses_the_merge(tmp_path: Path) -> None:
         git(top, "commit", "--quiet", "--message", text)
     sha = git(top, "rev-parse", "other").strip()
     before = git(top, "rev-parse", "HEAD")
-    with pytest.raises(BoughError):
+    with pytest.raises(Conflict, match=r"merge driver.*[(]own[)].*`bough repo git REPO --allow filters`") as refused:
         await merge.check(str(top), sha)
+    assert refused.value.code == "merge_blocked"
     assert git(top, "rev-parse", "HEAD") == before and (top / "merged").read_text() == "ours\n"
     allow_programs(top)
     assert (await merge.check(str(top), sha)).kind == "merge"

@@ -10,7 +10,7 @@ import msgspec
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.paths import is_there
-from bough.git.run import GitFailed, Needs, git
+from bough.git.run import GitFailed, Needs, git, merge_drivers_off
 from bough.git.safe import permissions
 from bough.git.safe.location import find
 from bough.git.snapshot import IDENTITY, QUIET, WorkingCopy, take, working_copy
@@ -123,7 +123,17 @@ async def check(path: str, sha: str) -> Wanted:
 async def _tree(path: str, head: str, sha: str, branch: str) -> str:
     """Returns the tree that the merge results in, or raises `Conflict` with the conflicting files."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
-    tree, *torn = (await git(path, *QUIET, *words, head, sha, timeout=WITHIN, fine=(0, 1))).split("\0")
+    try:
+        tree, *torn = (await git(path, *QUIET, *words, head, sha, timeout=WITHIN, fine=(0, 1))).split("\0")
+    except GitFailed as error:
+        drivers = ", ".join(map(shown, await merge_drivers_off(path)))
+        if not drivers or error.code != "git_failed":
+            raise
+        raise Conflict(
+            "merge_blocked",
+            f"The merge fails without its merge driver, and nobody allowed git to run one ({drivers}). Nothing was "
+            f"merged. Allow it (`bough repo git REPO --allow filters`), or merge into {branch} by hand.",
+        ) from error
     named = [shown(name) for name in dict.fromkeys(torn) if name]
     if named:
         raise Conflict(

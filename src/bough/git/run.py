@@ -181,12 +181,23 @@ async def _configured_programs(cwd: str, place: Place) -> Configured:
 
 async def filters_off(cwd: str) -> list[str]:
     """Returns the filters that are configured for a folder and that nobody allowed."""
+    programs, allowed = await _programs(cwd)
+    return sorted({name for name in map(filter_name, programs) if name} - set(map(filter_name, allowed)))
+
+
+async def merge_drivers_off(cwd: str) -> list[str]:
+    """Returns the merge drivers that are configured for a folder and that nobody allowed."""
+    programs, allowed = await _programs(cwd)
+    drivers = sorted(name for name in {*programs} - {*allowed} if name.startswith("merge."))
+    return [name.removeprefix("merge.").removesuffix(".driver") for name in drivers]
+
+
+async def _programs(cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Returns the programs that are configured for a folder, and the allowed ones."""
     place = await _look(cwd)
     if place is None:
-        return []
-    allowed = permissions.allowed(place.location).programs
-    found = await _configured_programs(cwd, place)
-    return sorted({name for name in map(filter_name, found.programs) if name} - set(map(filter_name, allowed)))
+        return (), {}
+    return (await _configured_programs(cwd, place)).programs, permissions.allowed(place.location).programs
 
 
 def _name(arguments: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from bough.git import merge, worktrees
 from bough.git.restore import apply, plan
 from bough.git.run import GitFailed
 from bough.git.safe import guard, permissions
+from bough.git.safe.location import find
 from bough.git.safe.permissions import Permissions
 from bough.git.snapshot import take
 from bough.git.status import files
@@ -275,6 +276,15 @@ async def test_what_a_person_allowed_outlives_the_server(server: Running) -> Non
     await server.services.git_permissions.load()
     (top / "a.up").write_text("word")
     assert content(top, (await take(str(top))).sha, "a.up") == "WORD"
+
+
+def test_permissions_end_with_the_repository(tmp_path: Path) -> None:
+    """W3: Also if its `.git` is a file."""
+    top = make_repo(tmp_path / "repo")
+    git(top, "worktree", "add", "--quiet", str(tmp_path / "linked"))
+    permissions.allow(str(top / ".git"), Permissions(hooks=True))
+    permissions.forget(str(tmp_path / "linked"))
+    assert permissions.allowed(find(str(top))) == permissions.NOTHING
 
 
 async def test_an_agent_cannot_allow_anything(server: Running) -> None:

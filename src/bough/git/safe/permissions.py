@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from bough.git.safe.location import Location
+from bough.git.safe.location import Location, find
 
 
 class Permissions(msgspec.Struct, frozen=True, rename="camel"):
@@ -56,6 +56,10 @@ def forget(path: str) -> None:
     _bare.discard(os.path.realpath(path))
     _allowed.pop(os.path.realpath(path), None)
     _allowed.pop(os.path.realpath(os.path.join(path, ".git")), None)
+    # The `.git` of a linked worktree or of a submodule is a file.
+    location = find(path)
+    if location is not None:
+        _allowed.pop(location.common, None)
 
 
 def is_registered_bare(path: str) -> bool:

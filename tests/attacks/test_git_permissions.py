@@ -266,6 +266,19 @@ async def test_a_person_decides_once(server: Running) -> None:
     assert content(top, (await take(str(top))).sha, "a.up") == "other"
 
 
+async def test_hidden_characters_of_commands_are_shown(server: Running) -> None:
+    """W3: A person sees what they allow; git gets the original."""
+    top = server.repo()
+    git(top, "config", "filter.up\u200b.clean", "tr a-z A-Z #\u202e")
+    (top / ".gitattributes").write_text("*.up filter=up\u200b\n")
+    repo = await server.client.repo(top)
+    told = await decide(server, repo["id"], filters=True)
+    shown = {"filter.up\\u200b.clean": "tr a-z A-Z #\\u202e"}
+    assert (told["programs"], told["allowed"]["programs"], told["changed"]) == (shown, shown, [])
+    (top / "a.up").write_text("word")
+    assert content(top, (await take(str(top))).sha, "a.up") == "WORD"
+
+
 async def test_what_a_person_allowed_outlives_the_server(server: Running) -> None:
     """W3: The next server applies it before it calls git."""
     top = server.repo()

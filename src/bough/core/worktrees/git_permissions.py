@@ -19,6 +19,7 @@ from bough.git.safe.location import is_bare
 from bough.model.message import raw
 from bough.model.repo import GitPermissions, Repo
 from bough.model.session import Caller
+from bough.model.visible import visible
 
 log = structlog.get_logger("bough.repos")
 
@@ -121,14 +122,19 @@ def _report(repo: Repo, found: RepositoryPrograms) -> GitReport:
     }
     return GitReport(
         repo_id=repo.id,
-        hooks=list(found.hooks),
-        programs=found.programs,
-        changed=_changed(found, allowed),
+        hooks=[visible(name) for name in found.hooks],
+        programs=_visible(found.programs),
+        changed=[visible(name) for name in _changed(found, allowed)],
         submodules=found.submodules,
         partial_clone=found.partial,
-        allowed=allowed,
+        allowed=allowed and msgspec.structs.replace(allowed, programs=_visible(allowed.programs)),
         undecided=[kind for kind, there in matters.items() if there] if allowed is None else [],
     )
+
+
+def _visible(programs: dict[str, str]) -> dict[str, str]:
+    """Returns settings for a person to read. What is allowed are the original ones."""
+    return {visible(name): visible(command) for name, command in programs.items()}
 
 
 def _changed(found: RepositoryPrograms, allowed: GitPermissions | None) -> list[str]:

@@ -122,7 +122,7 @@ async def git_head(
 async def _way(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> _Way:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
     reads_files = needs.hooks or _name(arguments) not in _WITHOUT_FILES
-    place = await _look(cwd) if reads_files or not permissions.nobody_allowed() else None
+    place = find_place(cwd) if reads_files or not permissions.nobody_allowed() else None
     allowed = permissions.allowed(place.location if place is not None else None)
     found = Configured()
     if place is not None and (reads_files or allowed.fetch or needs.network):
@@ -151,15 +151,6 @@ def _why_offline(allowed: bool, found: Configured) -> str:
         return "They are not checked out, because nobody allowed it for this repository (`bough repo git`)."
     names = ", ".join(found.transports[:MOST_NAMED])
     return f"The repository's own configuration changes how to fetch ({names}). Fetch by hand."
-
-
-async def _look(cwd: str) -> Place | None:
-    """Finds the repository of a folder in a thread, because a disk may not respond."""
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            return await asyncio.get_running_loop().run_in_executor(_free_threads, find_place, cwd)
-    except TimeoutError:
-        raise GitFailed("git_timeout", f"Finding the repository of {cwd} took longer than {TIMEOUT:.0f} s.") from None
 
 
 async def _configured_programs(cwd: str, place: Place) -> Configured:
@@ -194,7 +185,7 @@ async def merge_drivers_off(cwd: str) -> list[str]:
 
 async def _programs(cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Returns the programs that are configured for a folder, and the allowed ones."""
-    place = await _look(cwd)
+    place = find_place(cwd)
     if place is None:
         return (), {}
     return (await _configured_programs(cwd, place)).programs, permissions.allowed(place.location).programs

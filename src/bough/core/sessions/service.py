@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -110,7 +109,7 @@ class Sessions:
         cwd = resolve_inside(self._settings.root_path, folder, noun="folder", data=data)
         if new.folder is not None:
             cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
-        await asyncio.to_thread(check_workspace, self._settings.root_path, data, str(cwd))
+        check_workspace(self._settings.root_path, data, str(cwd))
         check_session_folder(caller, cwd, data, confirmed=new.confirm_folder)
         context_files = [str(file_inside(cwd, path, data=data)) for path in new.context_files]
         git = await git_state(str(cwd)) if repo.kind == "git" else None

@@ -141,6 +141,20 @@ def _content(path: Path) -> dict[str, bytes]:
 
 
 @needs_sandbox
+async def test_an_agent_opens_nothing_for_the_next_box(boxed: Boxed) -> None:
+    """S6: An agent in the repository's own folder cannot put a link in place of a folder that worktrees write."""
+    main, data = await boxed.session(), boxed.server.data
+    for name in ("logs", "refs", "objects"):
+        await boxed.run(main, disguised(f"mv .git/{name} .git/x; ln -s {data} .git/{name}; true"))
+        assert not (boxed.repo / ".git" / name).is_symlink()
+    await boxed.run(main, disguised(f"rm -rf .git/reftable; ln -s {data} .git/reftable; true"))
+    work = await boxed.session(worktree={"branch": "work"})
+    command = f"cat {data}/token {boxed.repo}/.git/*/token; echo evil > {data}/evil; true"
+    assert boxed.server.token not in await boxed.run(work, disguised(command))
+    assert not (data / "evil").exists()
+
+
+@needs_sandbox
 async def test_a_worktree_cannot_be_moved_to_another_git_folder(boxed: Boxed) -> None:
     """S6: The files that connect a worktree with its repository stay as they are."""
     session = await boxed.session(worktree={"branch": "work"})

@@ -75,6 +75,18 @@ def test_a_worktree_writes_little_of_the_common_folder(tmp_path: Path, repo: Pat
     assert str(repo / ".worktrees") in paths.hidden_folders
 
 
+@pytest.mark.parametrize("name", ["logs", "refs", "reftable"])
+def test_a_link_in_the_git_folder_opens_nothing(tmp_path: Path, repo: Path, worktree: Path, name: str) -> None:
+    """S6: A link in place of a folder that commits write does not make its target writable."""
+    (tmp_path / "data").mkdir()
+    folder = repo / ".git" / name
+    if folder.exists():
+        folder.rename(repo / ".git" / "moved")
+    folder.symlink_to(tmp_path / "data")
+    paths = box(tmp_path, worktree)
+    assert str(folder) not in paths.writable and str(tmp_path / "data") not in paths.writable
+
+
 def test_nothing_is_writable_read_only(tmp_path: Path, worktree: Path) -> None:
     """S6: In `plan` only the agent's state is writable."""
     state = tmp_path / "state"

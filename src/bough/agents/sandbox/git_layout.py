@@ -10,7 +10,8 @@ from pathlib import Path
 LONGEST_LINK = 8192
 """Bytes that are read of a file that names a folder."""
 WRITTEN_BY_COMMITS = ("objects", "refs", "logs", "reftable")
-"""Folders of the common git folder that a commit in any worktree writes."""
+"""Folders of the common git folder that a commit in any worktree writes. In every box each of them is a mount of its
+own, so that no agent can put a link in its place."""
 RUNS_CODE = ("config", "config.worktree", "hooks", "info", "modules", "worktrees")
 """Parts of a git folder that set what git runs, or that belong to other working copies."""
 OWN_REFS = "refs/bough"
@@ -47,11 +48,12 @@ def paths_of(layout: GitLayout) -> GitPaths:
     protected = [dot_git] if dot_git.is_file() else []
     for folder in ("hooks", "info", "logs", OWN_REFS):
         _create(common / folder)
+    # A link could lead anywhere, even to what other boxes hide: its target stays closed, and commits fail.
+    shared = [common / name for name in WRITTEN_BY_COMMITS if name != "reftable" or _uses_reftable(common)]
+    writable = [git_folder, *(path for path in shared if not path.is_symlink())]
     if layout.linked:
-        writable = [common / name for name in WRITTEN_BY_COMMITS] + [git_folder]
         protected += [git_folder / name for name in ("commondir", "gitdir", "config.worktree")]
     else:
-        writable = [git_folder]
         protected += [common / name for name in RUNS_CODE]
     protected.append(common / OWN_REFS)
     return GitPaths(
@@ -121,6 +123,14 @@ def _submodule(top: Path, dot_git: Path) -> GitLayout | None:
 def _create(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def _uses_reftable(common: Path) -> bool:
+    """Returns whether a repository keeps its refs in `reftable`. An agent could create that folder in any other."""
+    try:
+        return "refstorage" in (common / "config").read_text(errors="replace").lower()
+    except OSError:
+        return False
 
 
 def _is_bare(folder: Path) -> bool:

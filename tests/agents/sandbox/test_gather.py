@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,25 @@ def test_credentials_behind_links_are_hidden(tmp_path: Path, repo: Path) -> None
     paths = box(tmp_path, repo)
     assert str(tmp_path / "keys") in paths.hidden_folders
     assert str(tmp_path / "home" / ".netrc") in paths.hidden_files
+
+
+@pytest.mark.parametrize("name", ["/", "missing"])
+def test_a_service_has_no_home(tmp_path: Path, repo: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: A HOME that is missing or the root is not mounted, and the user's own keys are hidden whatever HOME says."""
+    own = tmp_path / "own"
+    (own / ".ssh").mkdir(parents=True)
+    user = pwd.struct_passwd(("ada", "x", 1, 1, "", str(own), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _uid: user)
+    home = name if name == "/" else str(tmp_path / name)
+    paths = box(tmp_path, repo, env={"HOME": home})
+    assert home not in paths.readable and str(own / ".ssh") in paths.hidden_folders
+
+
+def test_a_home_that_is_the_data_folder_is_hidden(tmp_path: Path, repo: Path) -> None:
+    """S6: A service whose home folder holds Bough's token does not show it."""
+    (tmp_path / "data").mkdir()
+    paths = box(tmp_path, repo, env={"HOME": str(tmp_path / "data")})
+    assert str(tmp_path / "data") not in paths.readable and str(tmp_path / "data") in paths.hidden_folders
 
 
 def test_the_environment_inside(tmp_path: Path) -> None:

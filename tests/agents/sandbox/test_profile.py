@@ -47,6 +47,12 @@ def test_a_later_list_wins() -> None:
     assert mounts(box)[:3] == ["--bind /a /a", "--ro-bind /b /b", "--bind /w /w"]
 
 
+def test_the_root_covers_nothing() -> None:
+    """S6: A box with the whole machine still has its own /dev and /proc."""
+    words = arguments("/usr/bin/bwrap", Box(cwd="/", readable=["/"]))[1 + len(BASE) :]
+    assert words == ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--chdir", "/"]
+
+
 def test_a_hidden_file_is_empty() -> None:
     """S6: A single file is covered by an empty one, and not at all inside a hidden folder."""
     box = Box(cwd="/w", hidden_folders=["/h"], hidden_files=["/f", "/h/f"], writable=["/w"])

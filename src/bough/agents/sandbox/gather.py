@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,22 +58,26 @@ class BoxRequest:
 def gather(request: BoxRequest) -> Box:
     """Returns the paths of a box. Creates missing folders for the agent's state."""
     cwd, data = os.path.realpath(request.cwd), os.path.realpath(request.data)
-    home = os.path.realpath(request.env.get("HOME") or os.path.expanduser("~"))
+    homes = _homes(request.env)
     layout = find_layout(cwd)
-    folder = layout.top if layout is not None and _is_allowed(layout.top, home, data) else cwd
+    folder = layout.top if layout is not None and _is_allowed(layout.top, (*homes, data)) else cwd
     git = paths_of(layout) if layout is not None and not request.read_only else GitPaths([], [], [])
     if layout is not None and request.read_only:
         git = GitPaths([layout.common], [], [])
     _create(request.state)
     _create_protected(request.protected_state)
     writable = [*_real(request.state), *_real(request.extra_writable)]
-    readable = [home, *_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
+    # A service may keep Bough's data in its home folder itself.
+    readable = [home for home in homes if home != data]
+    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
     readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
     if request.read_only:
         readable.append(folder)
     else:
         writable += [folder, *git.writable]
-    hidden = [data, *_hidden_worktrees(request.worktrees, folder), *credential_paths(home)]
+    hidden = [data, *_hidden_worktrees(request.worktrees, folder)]
+    hidden += [path for home in homes for path in credential_paths(home)]
+    dotfiles = [path for home in homes for path in _dotfiles(home, folder, {*hidden, *writable})]
     return Box(
         cwd=cwd,
         hidden_folders=[path for path in hidden if os.path.isdir(path)],
@@ -81,7 +86,7 @@ def gather(request: BoxRequest) -> Box:
         readable=readable,
         writable=writable,
         root_nests=request.nests and os.geteuid() == 0,
-        protected=[*git.protected, *_real(request.protected_state), *_dotfiles(home, folder, {*hidden, *writable})],
+        protected=[*git.protected, *_real(request.protected_state), *dotfiles],
     )
 
 
@@ -97,10 +102,20 @@ def box_env(env: Mapping[str, str], data: Path) -> dict[str, str]:
     return inside | {"GIT_CONFIG_COUNT": str(count + len(GIT_SETTINGS))}
 
 
-def _is_allowed(top: str, home: str, data: str) -> bool:
+def _homes(env: Mapping[str, str]) -> list[str]:
+    """Returns the existing home folders: the agent's, and the user's if HOME names another. A service's may be missing
+    or `/`, which is not one person's."""
+    names = [env.get("HOME") or os.path.expanduser("~")]
+    with contextlib.suppress(KeyError):
+        names.append(pwd.getpwuid(os.geteuid()).pw_dir)
+    paths = dict.fromkeys(os.path.realpath(name) for name in names if os.path.isabs(name))
+    return [path for path in paths if path != "/" and os.path.isdir(path)]
+
+
+def _is_allowed(top: str, private: Iterable[str]) -> bool:
     """Returns whether a whole working copy may be writable. A person may keep the home folder itself in git, and a
     session in one of its subfolders must not get all of it."""
-    return not _is_below(home, (top,)) and not _is_below(data, (top,))
+    return not any(_is_below(path, (top,)) for path in private)
 
 
 def _dotfiles(home: str, folder: str, others: set[str]) -> list[str]:

@@ -57,9 +57,12 @@ def arguments(program: str, box: Box) -> list[str]:
     """
     # The kernel wants this right of a root who maps root into another user namespace.
     rights = ["--cap-add", "CAP_SETFCAP"] if box.root_nests else []
-    command = [program, *BASE, *rights, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    kinds = _kinds(box)
+    # Mounted before /dev and /proc, which it would cover.
+    root = "--bind" if kinds.pop("/", None) == "write" else "--ro-bind"
+    command = [program, *BASE, *rights, root, "/", "/", "--dev", "/dev", "--proc", "/proc"]
     closed: list[str] = []
-    for path, kind in _in_order(_kinds(box)):
+    for path, kind in _in_order(kinds):
         if kind == "write":
             command += ["--bind", path, path]
         elif kind == "read":

@@ -192,6 +192,19 @@ async def test_an_agent_sees_no_other_worktree(boxed: Boxed) -> None:
 
 
 @needs_sandbox
+async def test_an_agent_writes_no_later_worktree(boxed: Boxed) -> None:
+    """S6: An agent that started before the repository's first worktree stays out of it."""
+    first = await boxed.session()
+    await boxed.run(first, "true")
+    second = await boxed.session(worktree={"branch": "later"})
+    cwd = (await boxed.client.get(f"/api/sessions/{second}"))["cwd"]
+    own = boxed.repo / ".git" / "worktrees" / Path(cwd).name
+    await boxed.run(first, disguised(f"mkdir -p {cwd}; echo evil > {cwd}/evil; echo evil > {own}/evil; true"))
+    assert not Path(cwd, "evil").exists() and not (own / "evil").exists()
+    assert git(boxed.repo, "status", "--short") == ""
+
+
+@needs_sandbox
 async def test_an_agent_sees_no_other_process(boxed: Boxed) -> None:
     """S6: It cannot signal or trace the server, nor leave processes behind."""
     session = await boxed.session()

@@ -88,6 +88,15 @@ def test_a_link_in_the_git_folder_opens_nothing(tmp_path: Path, repo: Path, work
     assert str(folder) not in paths.writable and str(tmp_path / "data") not in paths.writable
 
 
+def test_later_worktrees_are_closed(tmp_path: Path, repo: Path) -> None:
+    """S6: A box in a repository without worktrees neither sees nor writes those that are added while it runs."""
+    paths, common = box(tmp_path, repo), str(repo / ".git")
+    assert str(repo / ".worktrees") in paths.hidden_folders
+    assert {f"{common}/worktrees", f"{common}/modules"} <= set(paths.protected)
+    status = subprocess.run(["git", "-C", repo, "status", "--short"], check=True, capture_output=True)
+    assert status.stdout == b""
+
+
 def test_nothing_is_writable_read_only(tmp_path: Path, worktree: Path) -> None:
     """S6: In `plan` only the agent's state is writable."""
     state = tmp_path / "state"

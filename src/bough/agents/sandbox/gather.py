@@ -64,6 +64,8 @@ def gather(request: BoxRequest) -> Box:
     git = paths_of(layout) if layout is not None and not request.read_only else GitPaths([], [], [])
     if layout is not None and request.read_only:
         git = GitPaths([layout.common], [], [])
+    if layout is not None and not layout.linked and not request.read_only and folder == layout.top:
+        _create_worktrees(os.path.join(folder, WORKTREES))
     _create(request.state)
     _create_protected(request.protected_state)
     writable = [*_real(request.state), *_real(request.extra_writable)]
@@ -140,10 +142,24 @@ def _hidden_worktrees(worktrees: Iterable[str], folder: str) -> list[str]:
         os.path.dirname(path) for path in (*paths, folder) if os.path.basename(os.path.dirname(path)) == WORKTREES
     }
     own = os.path.join(folder, WORKTREES)
-    if os.path.isdir(own):
+    if os.path.isdir(own) and not os.path.islink(own):
         parents.add(own)
     alone = {path for path in paths if os.path.dirname(path) not in parents and not _is_below(folder, (path,))}
     return sorted(path for path in parents | alone if os.path.isdir(path))
+
+
+def _create_worktrees(folder: str) -> None:
+    """Creates the folder for worktrees before there are any, because a running box cannot hide what comes later.
+
+    The file in it keeps the folder out of git's sight, and keeps Bough from removing it when it is empty, which would
+    remove it from running boxes, too.
+    """
+    if os.path.islink(folder):
+        return
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, ".gitignore"), "x") as file:
+            file.write("*\n")
 
 
 def _programs(command: Sequence[str]) -> list[str]:

@@ -46,7 +46,7 @@ def paths_of(layout: GitLayout) -> GitPaths:
     common, git_folder = Path(layout.common), Path(layout.git_folder)
     dot_git = Path(layout.top, ".git")
     protected = [dot_git] if dot_git.is_file() else []
-    for folder in ("hooks", "info", "logs", OWN_REFS):
+    for folder in ("hooks", "info", "logs", OWN_REFS, *(() if layout.linked else ("modules", "worktrees"))):
         _create(common / folder)
     # A link could lead anywhere, even to what other boxes hide: its target stays closed, and commits fail.
     shared = [common / name for name in WRITTEN_BY_COMMITS if name != "reftable" or _uses_reftable(common)]

@@ -104,6 +104,15 @@ def test_nothing_is_writable_read_only(tmp_path: Path, worktree: Path) -> None:
     assert paths.writable == [str(state)] and str(worktree) in paths.readable and state.is_dir()
 
 
+def test_missing_settings_are_created(tmp_path: Path, repo: Path) -> None:
+    """S6: An agent cannot create settings, instructions or variables that the user's own agent would obey."""
+    state = tmp_path / "state"
+    names = [str(state / name) for name in ("settings.json", "AGENT.md", ".env", "hooks")]
+    assert set(names) <= set(box(tmp_path, repo, state=[str(state)], protected_state=names).protected)
+    assert (state / "settings.json").read_text() == "{}\n"
+    assert (state / "AGENT.md").read_text() == (state / ".env").read_text() == ""
+
+
 def test_a_home_folder_in_git_is_not_given_to_its_subfolders(tmp_path: Path) -> None:
     """S6: A session in a subfolder of a home folder that is a repository writes only the subfolder."""
     home = make_repo(tmp_path / "home")

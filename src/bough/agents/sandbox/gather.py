@@ -19,6 +19,9 @@ TEMPORARY = ("/tmp", "/var/tmp")
 READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
 WORKTREES = ".worktrees"
 """The folder in which Bough creates worktrees."""
+JSON_SUFFIXES = (".json", ".jsonc")
+EMPTY_SUFFIXES = (".md", ".env")
+"""Endings of files that may be empty."""
 CACHE = "/tmp/cache"
 # The home folder is read-only, so that the caches of package managers are private.
 CACHE_VARIABLES = {
@@ -179,14 +182,19 @@ def _create_protected(paths: Iterable[str]) -> None:
     """Creates what the agent must not write, since it could otherwise create it with its own content."""
     for path in paths:
         folder, name = os.path.split(path)
-        if os.path.lexists(path) or not os.path.isdir(folder) or name.startswith("."):
+        if os.path.lexists(path) or not os.path.isdir(folder):
             continue
         with contextlib.suppress(OSError):
-            if name.endswith((".json", ".jsonc")):
-                with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
-                    file.write("{}\n")
+            if name.endswith((*JSON_SUFFIXES, *EMPTY_SUFFIXES)):
+                _create_file(path)
             elif not os.path.splitext(name)[1]:
                 os.mkdir(path, mode=0o700)
+
+
+def _create_file(path: str) -> None:
+    """Creates a settings file that says nothing."""
+    with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
+        file.write("{}\n" if path.endswith(JSON_SUFFIXES) else "")
 
 
 def _real(paths: Iterable[str]) -> list[str]:

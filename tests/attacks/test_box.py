@@ -73,6 +73,8 @@ async def test_an_agent_sees_no_credentials(boxed: Boxed, name: str) -> None:
     session = await boxed.session()
     assert "secret" not in await boxed.run(session, f"cat ~/{name}; true")
     assert (boxed.home / name).read_text().startswith("secret")
+    if name == ".netrc":
+        assert await boxed.run(session, disguised(f"cat ~/{name} && echo empty")) == "empty\n"
 
 
 @needs_sandbox

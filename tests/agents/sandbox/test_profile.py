@@ -55,8 +55,8 @@ def test_the_root_covers_nothing() -> None:
 
 def test_a_hidden_file_is_empty() -> None:
     """S6: A single file is covered by an empty one, and not at all inside a hidden folder."""
-    box = Box(cwd="/w", hidden_folders=["/h"], hidden_files=["/f", "/h/f"], writable=["/w"])
-    assert mounts(box) == ["--ro-bind /dev/null /f", "--tmpfs /h", "--bind /w /w", "--remount-ro /h", "--chdir /w"]
+    box = Box(cwd="/w", hidden_folders=["/h"], hidden_files=["/f", "/h/f"], empty_file="/e", writable=["/w"])
+    assert mounts(box) == ["--ro-bind /e /f", "--tmpfs /h", "--bind /w /w", "--remount-ro /h", "--chdir /w"]
 
 
 def test_names_that_only_begin_alike_are_not_inside() -> None:

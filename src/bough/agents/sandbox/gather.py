@@ -17,6 +17,8 @@ from bough.agents.sandbox.profile import Box
 TEMPORARY = ("/tmp", "/var/tmp")
 # Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
 READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
+EMPTY_FILE = "empty"
+"""The file in the data folder that covers hidden files."""
 WORKTREES = ".worktrees"
 """The folder in which Bough creates worktrees."""
 JSON_SUFFIXES = (".json", ".jsonc")
@@ -87,6 +89,7 @@ def gather(request: BoxRequest) -> Box:
         cwd=cwd,
         hidden_folders=[path for path in hidden if os.path.isdir(path)],
         hidden_files=[path for path in hidden if not os.path.isdir(path)],
+        empty_file=_empty_file(data),
         private=[path for path in _private(request.env, data) if os.path.isdir(path)],
         readable=readable,
         writable=writable,
@@ -149,6 +152,15 @@ def _hidden_worktrees(worktrees: Iterable[str], folder: str) -> list[str]:
         parents.add(own)
     alone = {path for path in paths if os.path.dirname(path) not in parents and not _is_below(folder, (path,))}
     return sorted(path for path in parents | alone if os.path.isdir(path))
+
+
+def _empty_file(data: str) -> str:
+    """Returns an empty file that nobody writes, and creates it."""
+    path = os.path.join(data, EMPTY_FILE)
+    os.makedirs(data, mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444))
+    return path
 
 
 def _create_worktrees(folder: str) -> None:

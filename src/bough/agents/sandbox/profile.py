@@ -40,6 +40,8 @@ class Box:
     # Folders and files that look empty.
     hidden_folders: Sequence[str] = ()
     hidden_files: Sequence[str] = ()
+    # The empty file that covers them. Not /dev/null: mounted without the right to use devices, it cannot be opened.
+    empty_file: str = ""
     # Folders that are empty at first and that only this box sees.
     private: Sequence[str] = ()
     readable: Sequence[str] = ()
@@ -68,7 +70,7 @@ def arguments(program: str, box: Box) -> list[str]:
         elif kind == "read":
             command += ["--ro-bind", path, path]
         elif path in box.hidden_files:
-            command += ["--ro-bind", "/dev/null", path]
+            command += ["--ro-bind", box.empty_file, path]
         else:
             command += ["--tmpfs", path]
             if kind == "hidden":

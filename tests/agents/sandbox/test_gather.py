@@ -113,6 +113,14 @@ def test_missing_settings_are_created(tmp_path: Path, repo: Path) -> None:
     assert (state / "AGENT.md").read_text() == (state / ".env").read_text() == ""
 
 
+def test_missing_state_is_created(tmp_path: Path, repo: Path) -> None:
+    """S6: A folder with a dot in its name and a settings file are writable at the first use; no login is made up."""
+    folder, file, login = tmp_path / ".agent.work", tmp_path / ".agent.json", tmp_path / "auth.json"
+    paths = box(tmp_path, repo, state=[str(folder), str(file), str(login)])
+    assert folder.is_dir() and file.read_text() == "{}\n" and not login.exists()
+    assert {str(folder), str(file)} <= set(paths.writable)
+
+
 def test_a_home_folder_in_git_is_not_given_to_its_subfolders(tmp_path: Path) -> None:
     """S6: A session in a subfolder of a home folder that is a repository writes only the subfolder."""
     home = make_repo(tmp_path / "home")

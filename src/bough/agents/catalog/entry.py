@@ -87,7 +87,8 @@ class SettingsFolder(_Table):
 class SandboxFiles(_Table):
     """The agent's own files, for its sandbox. `~` and variables are expanded as the agent sees them."""
 
-    # Files and folders that the agent writes: conversations, caches, its login. A name with a suffix is a file.
+    # Files and folders that the agent writes: conversations, caches, its login. A name that ends like a file's
+    # (`.json`, `.toml` and the like) is a file. Missing folders and JSON files are created.
     write: list[str] = []
     # Parts of them that stay read-only, because the agent runs what they say outside of the sandbox, too.
     protect: list[str] = []

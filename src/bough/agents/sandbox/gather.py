@@ -24,6 +24,10 @@ WORKTREES = ".worktrees"
 JSON_SUFFIXES = (".json", ".jsonc")
 EMPTY_SUFFIXES = (".md", ".env")
 """Endings of files that may be empty."""
+FILE_SUFFIXES = (*JSON_SUFFIXES, *EMPTY_SUFFIXES, ".toml", ".yaml", ".yml", ".db", ".sqlite", ".lock")
+"""Endings of files in the catalog. Other names are folders, also those with a dot."""
+LOGINS = ("auth.json",)
+"""Files that an agent takes for a login as soon as they exist."""
 CACHE = "/tmp/cache"
 # The home folder is read-only, so that the caches of package managers are private.
 CACHE_VARIABLES = {
@@ -183,11 +187,13 @@ def _programs(command: Sequence[str]) -> list[str]:
 
 
 def _create(paths: Iterable[str]) -> None:
-    """Creates folders of the agent's state that do not exist yet. A name with a suffix is a file."""
+    """Creates folders and files of the agent's state that do not exist yet, so that the box can open them."""
     for path in paths:
-        if not os.path.splitext(path)[1]:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            if not path.endswith(FILE_SUFFIXES):
                 os.makedirs(path, mode=0o700, exist_ok=True)
+            elif path.endswith(JSON_SUFFIXES) and os.path.basename(path) not in LOGINS and not os.path.lexists(path):
+                _create_file(path)
 
 
 def _create_protected(paths: Iterable[str]) -> None:

@@ -180,6 +180,15 @@ async def test_git_is_not_sent_to_another_folder(boxed: Boxed) -> None:
 
 
 @needs_sandbox
+async def test_git_is_not_sent_to_another_folder_between_turns(boxed: Boxed) -> None:
+    """S6: A `commondir` that appeared after the last turn is gone before git looks at the folder for the next one."""
+    session = await boxed.session()
+    (boxed.repo / ".git" / "commondir").write_text("../evil/.git\n")
+    await boxed.run(session, "test ! -e .git/commondir && echo gone > seen; true")
+    assert (boxed.repo / "seen").read_text() == "gone\n"
+
+
+@needs_sandbox
 async def test_an_agent_sees_no_other_worktree(boxed: Boxed) -> None:
     """S6: The files of other sessions are invisible, also those of later ones."""
     first = await boxed.session(worktree={"branch": "first"})
@@ -200,9 +209,9 @@ async def test_an_agent_writes_no_later_worktree(boxed: Boxed) -> None:
     await boxed.run(first, "true")
     second = await boxed.session(worktree={"branch": "later"})
     cwd = (await boxed.client.get(f"/api/sessions/{second}"))["cwd"]
-    own = boxed.repo / ".git" / "worktrees" / Path(cwd).name
+    own = boxed.repo / ".git" / "worktrees" / os.path.basename(cwd)
     await boxed.run(first, disguised(f"mkdir -p {cwd}; echo evil > {cwd}/evil; echo evil > {own}/evil; true"))
-    assert not Path(cwd, "evil").exists() and not (own / "evil").exists()
+    assert "evil" not in os.listdir(cwd) and "evil" not in os.listdir(own)
     assert git(boxed.repo, "status", "--short") == ""
 
 

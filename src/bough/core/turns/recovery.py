@@ -104,6 +104,9 @@ class Recovery:
     async def _repair_turn(self, task: Task) -> None:
         """Repairs one turn; a failure keeps neither the others nor the server from starting."""
         try:
+            read = self._store.read
+            session = await patiently(lambda: read(lambda tx: records.session(tx, task.session_id)), "recovery")
+            await self._runner.remove_forged_link(session)
             await self._runner.lost_turns.repair(task)
         except Exception:
             log.exception("turn_not_repaired", session=task.session_id, task=task.id)

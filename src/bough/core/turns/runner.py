@@ -135,6 +135,8 @@ class Runner:
     async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
+        # An agent that a crash cut off, or that works on after its turn, may have left one.
+        await self.remove_forged_link(session)
         await self.checkpoints.check_folder(session.cwd)
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
@@ -243,10 +245,14 @@ class Runner:
             running.cancel()
             await asyncio.wait((running,))
 
+    async def remove_forged_link(self, session: Session) -> None:
+        """Removes the file by which an agent could send git to another folder's settings."""
+        if await asyncio.to_thread(remove_forged_link, session.cwd):
+            log.warning("forged_git_folder", session=session.id, cwd=session.cwd)
+
     async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
         agent = self.agents.get(claimed.session.id)
-        if await asyncio.to_thread(remove_forged_link, claimed.session.cwd):
-            log.warning("forged_git_folder", session=claimed.session.id, cwd=claimed.session.cwd)
+        await self.remove_forged_link(claimed.session)
         # The last messages are stored while git takes the checkpoint.
         files = asyncio.create_task(self.checkpoints.after(claimed.task, claimed.session))
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from pathlib import Path
+from unittest.mock import AsyncMock
 from urllib.parse import urlsplit
 
 import httpx
@@ -12,6 +14,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
+from bough.core.access import page_keys
+from bough.errors import Busy
 from tests.api.error_responses import refused
 from tests.support.browser import SignedIn, follow_link, signed_in
 from tests.support.eventually import eventually
@@ -189,3 +193,14 @@ async def test_an_expired_key_opens_nothing(server: Running, monkeypatch: pytest
         await eventually(locked)
         refused(await browser.http.get("/api/sessions", headers=browser.headers), 401, "unauthenticated")
         assert [token["id"] for token in (await server.client.get("/api/tokens"))["tokens"]] == ["server"]
+
+
+async def test_a_failed_write_does_not_end_the_records(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L1: After a failure of the database, later uses of keys are recorded again."""
+    keys = server.services.page_keys
+    record = AsyncMock(side_effect=[Busy("busy", "The database is away."), *[None] * 1000])
+    monkeypatch.setattr(page_keys, "USE_RECORDED_EVERY", 0.01)
+    monkeypatch.setattr(keys, "record_uses", record)
+    running = asyncio.create_task(keys.run())
+    await eventually(lambda: record.await_count >= 2 or None)
+    running.cancel()

@@ -12,12 +12,15 @@ import secrets
 from dataclasses import dataclass, field
 
 import msgspec
+import structlog
 
 from bough.core.store.sql import PAGE_KEYS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, NotFound, Unauthenticated
 from bough.model import ids, times
 from bough.model.page_key import PageKey
+
+log = structlog.get_logger("bough.access")
 
 PREFIX = "bough-page-"
 # Seconds: how long a browser stays signed in, as long as its cookie.
@@ -196,7 +199,11 @@ class PageKeys:
         """Records when keys were used, and deletes expired ones, until cancelled."""
         while True:
             await asyncio.sleep(USE_RECORDED_EVERY)
-            await self.record_uses()
+            try:
+                await self.record_uses()
+            except Exception:
+                # The database may be away for a while; the next round stores the same uses.
+                log.exception("page_key_uses_not_recorded")
 
     async def record_uses(self) -> None:
         """Stores the last use of each key that was used since the last call."""

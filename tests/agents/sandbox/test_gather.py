@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from bough.agents.sandbox import gather as module
 from bough.agents.sandbox.detect import Availability, SandboxProbe, explain
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
 from bough.agents.sandbox.git_layout import GitLayout, find_layout
-from bough.agents.sandbox.profile import Box
+from bough.agents.sandbox.profile import Box, arguments
 from tests.support.repos import make_repo
 
 
@@ -158,6 +159,24 @@ def test_a_home_that_is_the_data_folder_is_hidden(tmp_path: Path, repo: Path) ->
     (tmp_path / "data").mkdir()
     paths = box(tmp_path, repo, env={"HOME": str(tmp_path / "data")})
     assert str(tmp_path / "data") not in paths.readable and str(tmp_path / "data") in paths.hidden_folders
+
+
+def test_names_of_the_machine_stay(tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: A link in /run keeps its name, and name servers are found behind a link into a private folder."""
+    (tmp_path / "system").mkdir()
+    (tmp_path / "current").symlink_to(tmp_path / "system")
+    (tmp_path / "names").mkdir()
+    (tmp_path / "names" / "resolv.conf").touch()
+    (tmp_path / "resolv.conf").symlink_to(tmp_path / "names" / "resolv.conf")
+    monkeypatch.setattr(module, "READABLE_RUN", (str(tmp_path / "current"),))
+    monkeypatch.setattr(module, "RESOLV_CONF", str(tmp_path / "resolv.conf"))
+    monkeypatch.setattr(module, "TEMPORARY", (str(tmp_path),))
+    paths = box(tmp_path, repo)
+    assert paths.links == [(str(tmp_path / "current"), str(tmp_path / "system"))]
+    assert str(tmp_path / "names") in paths.readable
+    words = arguments("bwrap", paths)
+    place = words.index("--symlink")
+    assert words[place + 1 : place + 3] == [str(tmp_path / "system"), str(tmp_path / "current")]
 
 
 def test_the_environment_inside(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from bough.agents.sandbox.profile import Box
 TEMPORARY = ("/tmp", "/var/tmp")
 # Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
 READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
+RESOLV_CONF = "/etc/resolv.conf"
 EMPTY_FILE = "empty"
 """The file in the data folder that covers hidden files."""
 WORKTREES = ".worktrees"
@@ -81,6 +82,7 @@ def gather(request: BoxRequest) -> Box:
     # A service may keep Bough's data in its home folder itself.
     readable = [home for home in homes if home != data]
     readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
+    readable += _name_servers()
     readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
     if request.read_only:
         readable.append(folder)
@@ -97,6 +99,7 @@ def gather(request: BoxRequest) -> Box:
         private=[path for path in _private(request.env, data) if os.path.isdir(path)],
         readable=readable,
         writable=writable,
+        links=[(path, os.path.realpath(path)) for path in READABLE_RUN if os.path.islink(path)],
         root_nests=request.nests and os.geteuid() == 0,
         protected=[*git.protected, *_real(request.protected_state), *dotfiles],
     )
@@ -142,6 +145,16 @@ def _private(env: Mapping[str, str], data: str) -> list[str]:
     """Returns the private folders. An agent's TMPDIR in the data folder is one of them."""
     temporary = os.path.realpath(env.get("TMPDIR") or TEMPORARY[0])
     return [*TEMPORARY, "/run", *([temporary] if _is_below(temporary, (data,)) else [])]
+
+
+def _name_servers() -> list[str]:
+    """Returns where the addresses of name servers are, if that is in a folder that is private in the box."""
+    file = os.path.realpath(RESOLV_CONF)
+    if not os.path.isfile(file) or not _is_below(file, ("/run", *TEMPORARY)):
+        return []
+    # Programs replace the file, so the box needs its folder, unless that is the private folder itself.
+    folder = os.path.dirname(file)
+    return [file if folder in ("/run", *TEMPORARY) else folder]
 
 
 def _hidden_worktrees(worktrees: Iterable[str], folder: str) -> list[str]:

@@ -48,6 +48,8 @@ class Box:
     writable: Sequence[str] = ()
     # Parts of writable folders that stay read-only.
     protected: Sequence[str] = ()
+    # Links inside private folders: their own paths and their targets.
+    links: Sequence[tuple[str, str]] = ()
     # Whether root's agent may start a sandbox of its own inside. Other users' agents always can.
     root_nests: bool = False
 
@@ -75,6 +77,8 @@ def arguments(program: str, box: Box) -> list[str]:
             command += ["--tmpfs", path]
             if kind == "hidden":
                 closed.append(path)
+    for path, target in box.links:
+        command += ["--symlink", target, path]
     # Only now, because bwrap creates the mount points inside these folders itself.
     for path in closed:
         command += ["--remount-ro", path]

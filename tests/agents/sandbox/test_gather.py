@@ -6,6 +6,7 @@ import pwd
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -148,7 +149,7 @@ def test_a_service_has_no_home(tmp_path: Path, repo: Path, name: str, monkeypatc
     own = tmp_path / "own"
     (own / ".ssh").mkdir(parents=True)
     user = pwd.struct_passwd(("ada", "x", 1, 1, "", str(own), "/bin/sh"))
-    monkeypatch.setattr(pwd, "getpwuid", lambda _uid: user)
+    monkeypatch.setattr(pwd, "getpwuid", Mock(return_value=user))
     home = name if name == "/" else str(tmp_path / name)
     paths = box(tmp_path, repo, env={"HOME": home})
     assert home not in paths.readable and str(own / ".ssh") in paths.hidden_folders

@@ -132,8 +132,12 @@ def test_a_pipe_where_a_git_file_was(tmp_path: Path, name: str, monkeypatch: pyt
         (folder / ".git").write_text("gitdir: own\n")
         (folder / "own").mkdir()
         os.mkfifo(folder / "own" / "commondir")
-    monkeypatch.setattr(os.path, "isfile", lambda path: True)
-    monkeypatch.setattr(Path, "is_file", lambda path: True)
+
+    def is_file(_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(os.path, "isfile", is_file)
+    monkeypatch.setattr(Path, "is_file", is_file)
     check_workspace(tmp_path, tmp_path / "data", str(folder))
     assert find(str(folder)) is None
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urldefrag
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, expect
 
 from tests.support.client import Client, Json
+from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
@@ -148,6 +149,20 @@ async def send(page: Page, text: str) -> None:
     """Types a prompt and sends it."""
     await prompt_box(page).fill(text)
     await prompt_box(page).press("Control+Enter")
+
+
+async def expand(button: Locator) -> None:
+    """Opens a collapsed part of a transcript. Its rows move while they are measured, so a click can miss the button; it
+    is then repeated."""
+
+    async def is_open() -> bool:
+        if await button.get_attribute("aria-expanded") != "true":
+            await button.click()
+            with contextlib.suppress(AssertionError):
+                await expect(button).to_have_attribute("aria-expanded", "true", timeout=2000)
+        return await button.get_attribute("aria-expanded") == "true"
+
+    await eventually(is_open, "the part is open")
 
 
 async def choose(page: Page, label: str) -> None:

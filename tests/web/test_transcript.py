@@ -10,7 +10,7 @@ from playwright.async_api import Page, Route, expect
 
 from tests.support.client import Json
 
-from .site import Site, axe, entries, transcript
+from .site import Site, axe, entries, expand, transcript
 
 MARKDOWN = """# What I found
 
@@ -101,7 +101,7 @@ async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
     thought = entries(page, "Thought")
     await expect(thought.get_by_role("button", name="Look around.")).to_have_attribute("aria-expanded", "false")
     await expect(thought.get_by_text("Then decide.")).to_be_hidden()
-    await thought.get_by_role("button", name="Look around.").click()
+    await expand(thought.get_by_role("button", name="Look around."))
     await expect(thought.get_by_text("Then decide.")).to_be_visible()
 
     plan = transcript(page).get_by_role("region", name="Plan")
@@ -113,7 +113,7 @@ async def test_every_kind_of_message_is_shown(site: Site, page: Page) -> None:
 
     command = entries(page, "Tool: printf")
     await expect(command.get_by_text("Failed")).to_be_visible()
-    await command.get_by_role("button", name="printf").first.click()
+    await expand(command.get_by_role("button", name="printf").first)
     await expect(command.get_by_text("printed here", exact=True)).to_be_visible()
     await expect(command.get_by_text("Exit code 3")).to_be_visible()
 
@@ -133,7 +133,7 @@ async def test_reports_side_questions_and_agents_prompts_are_shown(site: Site, p
     report = entries(page, "Report from a child")
     await expect(report.get_by_text("Report from Helper")).to_be_visible()
     await expect(report.get_by_text("Completed")).to_be_visible()
-    await report.get_by_role("button", name="Last message").click()
+    await expand(report.get_by_role("button", name="Last message"))
     await expect(report.locator("strong")).to_have_text("child")
 
     await site.client.post(f"/api/sessions/{session['id']}/btw", {"prompt": "[[say Beside the work.]]"})

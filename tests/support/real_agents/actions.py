@@ -35,7 +35,7 @@ class Actions(ABC):
 
     @abstractmethod
     def plan(self) -> str:
-        """Plans two steps, `First` and `Second`."""
+        """Plans steps, of which the first is `First`."""
 
     @abstractmethod
     def question(self) -> str:
@@ -119,12 +119,8 @@ class _Claude(Actions):
         return _call("Bash", {"command": command, "description": "Run a command"})
 
     def plan(self) -> str:
-        todos = [
-            {"content": "First", "status": "in_progress", "activeForm": "Doing first"},
-            {"content": "Second", "status": "pending", "activeForm": "Doing second"},
-        ]
-        parameters = {"todos": todos, "subject": "First", "description": "Do the first thing"}
-        return _call("TodoWrite|TaskCreate|!TaskCreate", parameters)
+        # This tool creates one step per call.
+        return _call("TaskCreate", {"subject": "First", "description": "Do the first thing"})
 
     def question(self) -> str:
         return _call("AskUserQuestion", {"questions": [_question(multiSelect=False)]})

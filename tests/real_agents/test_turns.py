@@ -38,6 +38,8 @@ MODELS = {
 }
 EFFORTS = {"claude-code": ("output_config", "effort"), "codex": ("reasoning", "effort")}
 # With these settings, agents give up at once when a model's service fails.
+# Characters of each prompt that the model is to recall: more than there are.
+WHOLE = 10_000
 IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
 
 
@@ -203,7 +205,8 @@ async def test_a_failing_model(
         assert (told["type"], told["code"]) == ("error", "agent_login")
         assert "not logged in, or its key was refused" in told["text"]
         record("refused key", "agent_login")
-        assert (await real.ask(session, real.actions.recall()))["status"] == "completed"
+        # A new process continues after a login; one that cannot reopen a conversation is given a long quote of it.
+        assert (await real.ask(session, real.actions.recall(WHOLE)))["status"] == "completed"
         assert "heron" in (await real.client.texts(session))[-1]
 
 

@@ -37,9 +37,9 @@ MODELS = {
     "opencode": ("fake/fake-model-2", "fake-model-2", "fake-model"),
 }
 EFFORTS = {"claude-code": ("output_config", "effort"), "codex": ("reasoning", "effort")}
-# With these settings, agents give up at once when a model's service fails.
 # Characters of each prompt that the model is to recall: more than there are.
 WHOLE = 10_000
+# With these settings, agents give up at once when a model's service fails.
 IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
 
 

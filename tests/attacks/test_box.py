@@ -123,7 +123,7 @@ async def test_an_agent_writes_nothing_outside(boxed: Boxed) -> None:
 @pytest.mark.parametrize("worktree", [False, True])
 async def test_an_agent_cannot_change_what_git_runs(boxed: Boxed, command: str, worktree: bool) -> None:
     """S6: Of the git folder, an agent writes only what commits need."""
-    session = await boxed.session(**({"worktree": {"branch": "work"}} if worktree else {}))
+    session = await boxed.session(**({"worktree": {"branch": "topic"}} if worktree else {}))
     common = boxed.repo / ".git"
     if worktree:
         command = command.replace(".git/", f"{common}/")
@@ -137,7 +137,7 @@ async def test_an_agent_cannot_change_what_git_runs(boxed: Boxed, command: str, 
 def _content(path: Path) -> dict[str, bytes]:
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     # What belongs to the session's own worktree changes with its work, and checkpoints are Bough's.
-    ours = [file for file in files if "worktrees/work/" not in str(file) and "checkpoints/" not in str(file)]
+    ours = [file for file in files if "worktrees/topic/" not in str(file) and "checkpoints/" not in str(file)]
     evil = [file for file in files if "evil" in str(file)]
     return {str(file): file.read_bytes() for file in (*ours, *evil)}
 
@@ -150,7 +150,7 @@ async def test_an_agent_opens_nothing_for_the_next_box(boxed: Boxed) -> None:
         await boxed.run(main, disguised(f"mv .git/{name} .git/x; ln -s {data} .git/{name}; true"))
         assert not (boxed.repo / ".git" / name).is_symlink()
     await boxed.run(main, disguised(f"rm -rf .git/reftable; ln -s {data} .git/reftable; true"))
-    work = await boxed.session(worktree={"branch": "work"})
+    work = await boxed.session(worktree={"branch": "topic"})
     command = f"cat {data}/token {boxed.repo}/.git/*/token; echo evil > {data}/evil; true"
     assert boxed.server.token not in await boxed.run(work, disguised(command))
     assert not (data / "evil").exists()
@@ -159,7 +159,7 @@ async def test_an_agent_opens_nothing_for_the_next_box(boxed: Boxed) -> None:
 @needs_sandbox
 async def test_a_worktree_cannot_be_moved_to_another_git_folder(boxed: Boxed) -> None:
     """S6: The files that connect a worktree with its repository stay as they are."""
-    session = await boxed.session(worktree={"branch": "work"})
+    session = await boxed.session(worktree={"branch": "topic"})
     folder = Path((await boxed.client.get(f"/api/sessions/{session}"))["cwd"])
     own = boxed.repo / ".git" / "worktrees" / folder.name
     await boxed.run(session, "mkdir evil; echo gitdir: evil > .git; mv .git x; rm -f .git; true")
@@ -168,7 +168,7 @@ async def test_a_worktree_cannot_be_moved_to_another_git_folder(boxed: Boxed) ->
     assert (own / "commondir").read_text() == "../..\n"
     output = await boxed.run(session, "echo a > a && git add a && git commit -qm Work && git branch b && echo done")
     assert output == "done\n"
-    assert git(boxed.repo, "log", "-1", "--format=%s", "work") == "Work\n"
+    assert git(boxed.repo, "log", "-1", "--format=%s", "topic") == "Work\n"
 
 
 @needs_sandbox

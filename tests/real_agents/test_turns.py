@@ -28,7 +28,7 @@ from .real import FULL, Real
 from .table import Record
 
 CANCELLED = ("completed", "failed")
-"""What agents report about a command that was stopped with its turn; none leaves it open."""
+"""Statuses that agents report for a command that was stopped with its turn; none leaves it open."""
 # Another model than the first, and how a request names each; the effort is where requests have it.
 MODELS = {
     "claude-code": ("sonnet", "claude-sonnet-5-5", "claude-opus-5-5"),

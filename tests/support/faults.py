@@ -32,7 +32,7 @@ def error(fault: Fault) -> Unavailable:
 
 
 class Failures:
-    """Which query fails how, and how many more times."""
+    """Fails one query a number of times, in one way."""
 
     def __init__(self, query: Query, times: int, fault: Fault) -> None:
         self._query = query

@@ -20,24 +20,24 @@ def mounts(box: Box) -> list[str]:
 def test_inner_paths_are_mounted_after_outer_ones() -> None:
     """S6: Whatever the lists say, no mount covers one inside it."""
     box = Box(
-        cwd="/home/a/work",
-        hidden_folders=["/home/a/work/.secret", "/home/a/data"],
+        cwd="/home/a/project",
+        hidden_folders=["/home/a/project/.secret", "/home/a/data"],
         private=["/tmp"],
         readable=["/home/a/data/npm"],
-        writable=["/tmp/x/repo", "/home/a/work"],
-        protected=["/home/a/work/.git/config"],
+        writable=["/tmp/x/repo", "/home/a/project"],
+        protected=["/home/a/project/.git/config"],
     )
     assert mounts(box) == [
         "--tmpfs /home/a/data",
         "--ro-bind /home/a/data/npm /home/a/data/npm",
-        "--bind /home/a/work /home/a/work",
-        "--ro-bind /home/a/work/.git/config /home/a/work/.git/config",
-        "--tmpfs /home/a/work/.secret",
+        "--bind /home/a/project /home/a/project",
+        "--ro-bind /home/a/project/.git/config /home/a/project/.git/config",
+        "--tmpfs /home/a/project/.secret",
         "--tmpfs /tmp",
         "--bind /tmp/x/repo /tmp/x/repo",
         "--remount-ro /home/a/data",
-        "--remount-ro /home/a/work/.secret",
-        "--chdir /home/a/work",
+        "--remount-ro /home/a/project/.secret",
+        "--chdir /home/a/project",
     ]
 
 

@@ -20,7 +20,7 @@ LINE_CAP = 64 * 1024 * 1024
 BOX_FD = 3
 """The descriptor from which a box reads its arguments, and which it closes."""
 SIGNALLED = 128
-"""What a box adds to the number of the signal that ended its agent, as shells do."""
+"""A box adds this to the number of the signal that ended its agent, as shells do."""
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
 """Signals that a keeper ignores. They are reset for the agent, which would inherit that."""
 

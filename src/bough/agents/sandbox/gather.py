@@ -44,7 +44,7 @@ GIT_SETTINGS = {"gc.auto": "0", "gc.worktreePruneExpire": "never", "commit.gpgSi
 
 @dataclass(frozen=True)
 class BoxRequest:
-    """What a box is for: a session's folder and rights, an agent's files, and the settings."""
+    """The purpose of a box: a session's folder and rights, an agent's files, and the settings."""
 
     cwd: str
     read_only: bool

@@ -25,7 +25,7 @@ Kind = Literal["hidden", "private", "read", "write"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What one box may use: bytes of memory for each process, processes and open files."""
+    """The limits of one box: bytes of memory for each process, processes and open files."""
 
     memory: int
     processes: int

@@ -39,7 +39,7 @@ _GUARDED_AT_HOME = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".doc
 
 
 class Places(msgspec.Struct, frozen=True):
-    """What protection depends on besides a path, with resolved folders."""
+    """Folders and patterns that protection depends on besides a path; the folders are resolved."""
 
     cwd: str
     data: str

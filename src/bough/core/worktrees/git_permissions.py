@@ -27,7 +27,7 @@ GitKind = Literal["hooks", "filters", "submodules", "fetch"]
 
 
 class GitPermissionsPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What git may run in a repository. Omitted fields stay.
+    """Allows or forbids what git runs in a repository. Omitted fields stay.
 
     - `hooks`: the repository's hooks, when a worktree is created and when a race is merged.
     - `filters`: its filters (such as Git LFS) and merge drivers, as configured now; later changes do not count.
@@ -41,7 +41,7 @@ class GitPermissionsPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=
 
 
 class GitReport(msgspec.Struct, rename="camel"):
-    """What a repository would run through git, what people allowed of it, and what nobody has decided yet.
+    """Lists what a repository would run through git, what people allowed of it, and what nobody has decided yet.
 
     - `hooks`: names of its hooks.
     - `programs`: commands of its filters and merge drivers, by setting.

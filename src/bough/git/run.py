@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import selectors
-import signal
-import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,8 +11,8 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.errors import Conflict, Internal
 from bough.git.paths import real
+from bough.git.process import GitFailed, GitProcess, Start
 from bough.git.safe import guard, overrides, permissions
 from bough.git.safe.configured import (
     MOST_NAMES,
@@ -40,11 +35,8 @@ TIMEOUT = 60.0
 THREADS = 16
 _free_threads = ThreadPoolExecutor(THREADS, "bough-git-free")
 _guarded_threads: ThreadPoolExecutor | None = None
-# How soon a thread notices that its caller is gone: processes that git started may keep its pipes open forever.
-PAUSE = 0.5
 # A killed git is gone at once, unless its disk does not respond.
 GRACE = 2.0
-CHUNK = 64 * 1024
 MOST_NAMED = 5
 
 # Variables that would redirect git, and variables of ours that a repository's hooks must not see.
@@ -59,10 +51,6 @@ _WITHOUT_FILES = frozenset(
 )
 
 
-class GitFailed(Conflict):
-    """Raised when git fails; the message contains its output."""
-
-
 class Needs(msgspec.Struct, frozen=True):
     """The programs that a git command needs. Hooks and the network are available only if a person allowed them.
 
@@ -74,13 +62,6 @@ class Needs(msgspec.Struct, frozen=True):
 
 
 NOTHING = Needs()
-
-
-class _Way(msgspec.Struct):
-    """How one git process is started: its variables, and whether it may start others."""
-
-    env: dict[str, str]
-    guarded: bool
 
 
 def environment() -> dict[str, str]:
@@ -101,8 +82,8 @@ async def git(
 ) -> str:
     """Runs `git ARGUMENTS` in `cwd` and returns its output. Raises `GitFailed` for exit codes other than 0 and `fine`.
     Git keeps the files `hold` open while it runs, whatever happens to us."""
-    way = await _way(cwd, arguments, env or {}, needs)
-    out = await _run(_Git(cwd, arguments, way, stdin, hold), timeout, fine)
+    start = await _safe_start(cwd, arguments, env or {}, needs)
+    out = await _run(GitProcess(cwd, arguments, start, stdin, hold), timeout, fine)
     return out.decode("utf-8", "surrogateescape")
 
 
@@ -114,12 +95,12 @@ async def git_head(
     timeout: float = TIMEOUT,  # noqa: ASYNC109
 ) -> tuple[bytes, bool]:
     """Returns the first `limit` bytes of git's output, and whether there was more."""
-    way = await _way(cwd, arguments, env or {}, NOTHING)
-    out = await _run(_Git(cwd, arguments, way, None, (), limit), timeout, (0,))
+    start = await _safe_start(cwd, arguments, env or {}, NOTHING)
+    out = await _run(GitProcess(cwd, arguments, start, None, (), limit), timeout, (0,))
     return out[:limit], len(out) > limit
 
 
-async def _way(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> _Way:
+async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> Start:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
     reads_files = needs.hooks or _name(arguments) not in _WITHOUT_FILES
     place = find_place(cwd) if reads_files or not permissions.nobody_allowed() else None
@@ -143,7 +124,7 @@ async def _way(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs
     if permissions.is_registered_bare(cwd):
         variables["GIT_DIR"] = real(cwd)
     guarded = not (needs.children or hooks or fetch or (reads_files and allowed.programs))
-    return _Way({**variables, **overrides.as_variables(settings), **env}, guarded)
+    return Start({**variables, **overrides.as_variables(settings), **env}, guarded)
 
 
 def _why_offline(allowed: bool, found: Configured) -> str:
@@ -160,9 +141,9 @@ async def _configured_programs(cwd: str, place: Place) -> Configured:
         return known
     variables = environment() | overrides.OFFLINE
     settings = overrides.SETTINGS | overrides.NO_HOOKS | overrides.NO_TRANSPORTS
-    way = _Way(variables | overrides.as_variables(settings), guarded=True)
+    start = Start(variables | overrides.as_variables(settings), guarded=True)
     # Exits with 1 if nothing matches.
-    text = await _run(_Git(cwd, QUERY, way, None, ()), TIMEOUT, (0, 1))
+    text = await _run(GitProcess(cwd, QUERY, start, None, ()), TIMEOUT, (0, 1))
     found = parse(text.decode("utf-8", "surrogateescape"))
     if len(found.programs) > MOST_NAMES:
         raise GitFailed("git_failed", f"The configuration names more than {MOST_NAMES} filters.")
@@ -202,49 +183,8 @@ def _name(arguments: Sequence[str]) -> str:
     return arguments[0]
 
 
-class _Git:
-    """One git process. A thread starts it and reads its output; the event loop may give it up at any time."""
-
-    def __init__(
-        self,
-        cwd: str,
-        arguments: Sequence[str],
-        way: _Way,
-        stdin: bytes | None,
-        hold: Sequence[int],
-        cut: int | None = None,
-    ) -> None:
-        self.arguments = arguments
-        self.way = way
-        self.cut = cut
-        self.returncode: int | None = None
-        self._cwd = cwd
-        self._stdin = stdin
-        self._hold = hold
-        self._given_up = threading.Event()
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def talk(self) -> tuple[bytes, bytes]:
-        """Starts git and returns its output and errors."""
-        with self._lock:
-            if self._given_up.is_set():
-                return b"", b""
-            process = self._process = _start(self._cwd, self.arguments, self.way, self._stdin is not None, self._hold)
-        out, err = _talk(process, self._stdin, self.cut, self._given_up)
-        self.returncode = process.returncode
-        return out, err
-
-    def give_up(self) -> None:
-        """Kills git, or keeps it from starting."""
-        self._given_up.set()
-        with self._lock:
-            if self._process is not None:
-                _kill(self._process)
-
-
-async def _run(process: _Git, within: float, fine: Sequence[int]) -> bytes:
-    threads = await _pool(process.way.guarded)
+async def _run(process: GitProcess, within: float, fine: Sequence[int]) -> bytes:
+    threads = await _pool(process.start.guarded)
     talk: Any = asyncio.get_running_loop().run_in_executor(threads, process.talk)
     name = _name(process.arguments)
     try:
@@ -276,79 +216,3 @@ async def _pool(guarded: bool) -> ThreadPoolExecutor:
             enter = guard.enter if reason is None else None
             _guarded_threads = ThreadPoolExecutor(THREADS, "bough-git", initializer=enter)
     return _guarded_threads
-
-
-def _talk(
-    process: subprocess.Popen[bytes], stdin: bytes | None, cut: int | None, given_up: threading.Event
-) -> tuple[bytes, bytes]:
-    """Reads git's output and errors until it exits, exceeds the limit or is given up."""
-    out, err = bytearray(), bytearray()
-    left = memoryview(stdin or b"")
-    stdin_pipe = process.stdin
-    assert process.stdout is not None and process.stderr is not None
-    try:
-        with selectors.PollSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ, out)
-            selector.register(process.stderr, selectors.EVENT_READ, err)
-            if stdin_pipe is not None:
-                os.set_blocking(stdin_pipe.fileno(), False)
-                selector.register(stdin_pipe, selectors.EVENT_WRITE)
-            while selector.get_map() and not given_up.is_set():
-                for key, _ in selector.select(PAUSE):
-                    if stdin_pipe is not None and key.fileobj is stdin_pipe:
-                        left = _written(key.fd, left)
-                        if not left:
-                            selector.unregister(stdin_pipe)
-                            stdin_pipe.close()
-                    elif chunk := os.read(key.fd, CHUNK):
-                        key.data.extend(chunk)
-                    else:
-                        selector.unregister(key.fileobj)
-                if cut is not None and len(out) > cut:
-                    _kill(process)
-                    break
-        process.wait()
-    finally:
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-    return bytes(out), bytes(err)
-
-
-def _written(pipe: int, remaining: memoryview) -> memoryview:
-    """Writes to git and returns what remains; nothing if git does not want it."""
-    try:
-        return remaining[os.write(pipe, remaining[:CHUNK]) :]
-    except BlockingIOError:
-        return remaining
-    except BrokenPipeError:
-        return remaining[:0]
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kills git and everything it started: filters, hooks, ssh."""
-    # Its pid cannot be reused before it is waited for.
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _start(cwd: str, arguments: Sequence[str], way: _Way, writes: bool, hold: Sequence[int]) -> subprocess.Popen[bytes]:
-    """Starts git in half a millisecond. The event loop's own way takes several, because it forks."""
-    try:
-        return subprocess.Popen(
-            ["git", *arguments],
-            cwd=cwd,
-            env=way.env,
-            stdin=subprocess.PIPE if writes else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=tuple(hold),
-            # A process group of its own, so that all of it can be killed.
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        if error.filename == cwd or not os.path.isdir(cwd):
-            raise GitFailed("git_failed", f"There is no folder {cwd}.") from error
-        raise Internal("git_missing", "The program git was not found. Install git and try again.") from error

@@ -1,0 +1,149 @@
+"""Starts one git process and reads its output in a thread, which the event loop may give up at any time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+
+import msgspec
+
+from bough.errors import Conflict, Internal
+
+# How soon a thread notices that its caller is gone: processes that git started may keep its pipes open forever.
+PAUSE = 0.5
+CHUNK = 64 * 1024
+
+
+class GitFailed(Conflict):
+    """Raised when git fails; the message contains its output."""
+
+
+class Start(msgspec.Struct):
+    """The variables of one git process, and whether it is kept from starting others."""
+
+    env: dict[str, str]
+    guarded: bool
+
+
+class GitProcess:
+    """One git process. A thread starts it and reads its output; the event loop may give it up at any time."""
+
+    def __init__(
+        self,
+        cwd: str,
+        arguments: Sequence[str],
+        start: Start,
+        stdin: bytes | None,
+        hold: Sequence[int],
+        cut: int | None = None,
+    ) -> None:
+        self.arguments = arguments
+        self.start = start
+        self.cut = cut
+        self.returncode: int | None = None
+        self._cwd = cwd
+        self._stdin = stdin
+        self._hold = hold
+        self._given_up = threading.Event()
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def talk(self) -> tuple[bytes, bytes]:
+        """Starts git and returns its output and errors."""
+        with self._lock:
+            if self._given_up.is_set():
+                return b"", b""
+            process = self._process = _popen(self._cwd, self.arguments, self.start, self._stdin is not None, self._hold)
+        out, err = _talk(process, self._stdin, self.cut, self._given_up)
+        self.returncode = process.returncode
+        return out, err
+
+    def give_up(self) -> None:
+        """Kills git, or keeps it from starting."""
+        self._given_up.set()
+        with self._lock:
+            if self._process is not None:
+                _kill(self._process)
+
+
+def _talk(
+    process: subprocess.Popen[bytes], stdin: bytes | None, cut: int | None, given_up: threading.Event
+) -> tuple[bytes, bytes]:
+    """Reads git's output and errors until it exits, exceeds the limit or is given up."""
+    out, err = bytearray(), bytearray()
+    left = memoryview(stdin or b"")
+    stdin_pipe = process.stdin
+    assert process.stdout is not None and process.stderr is not None
+    try:
+        with selectors.PollSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ, out)
+            selector.register(process.stderr, selectors.EVENT_READ, err)
+            if stdin_pipe is not None:
+                os.set_blocking(stdin_pipe.fileno(), False)
+                selector.register(stdin_pipe, selectors.EVENT_WRITE)
+            while selector.get_map() and not given_up.is_set():
+                for key, _ in selector.select(PAUSE):
+                    if stdin_pipe is not None and key.fileobj is stdin_pipe:
+                        left = _written(key.fd, left)
+                        if not left:
+                            selector.unregister(stdin_pipe)
+                            stdin_pipe.close()
+                    elif chunk := os.read(key.fd, CHUNK):
+                        key.data.extend(chunk)
+                    else:
+                        selector.unregister(key.fileobj)
+                if cut is not None and len(out) > cut:
+                    _kill(process)
+                    break
+        process.wait()
+    finally:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+    return bytes(out), bytes(err)
+
+
+def _written(pipe: int, remaining: memoryview) -> memoryview:
+    """Writes to git and returns what remains; nothing if git does not want it."""
+    try:
+        return remaining[os.write(pipe, remaining[:CHUNK]) :]
+    except BlockingIOError:
+        return remaining
+    except BrokenPipeError:
+        return remaining[:0]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kills git and everything it started: filters, hooks, ssh."""
+    # Its pid cannot be reused before it is waited for.
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _popen(
+    cwd: str, arguments: Sequence[str], start: Start, writes: bool, hold: Sequence[int]
+) -> subprocess.Popen[bytes]:
+    """Starts git in half a millisecond. The event loop's own way takes several, because it forks."""
+    try:
+        return subprocess.Popen(
+            ["git", *arguments],
+            cwd=cwd,
+            env=start.env,
+            stdin=subprocess.PIPE if writes else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=tuple(hold),
+            # A process group of its own, so that all of it can be killed.
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        if error.filename == cwd or not os.path.isdir(cwd):
+            raise GitFailed("git_failed", f"There is no folder {cwd}.") from error
+        raise Internal("git_missing", "The program git was not found. Install git and try again.") from error

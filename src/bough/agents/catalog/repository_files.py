@@ -8,6 +8,8 @@ import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from bough.agents.sandbox.git_layout import is_git_folder
+
 # Bytes that are read of a repository's files for one agent. Beyond that, files are compared by size and time.
 MOST_BYTES = 256 * 1024 * 1024
 PIECE = 1024 * 1024
@@ -84,7 +86,8 @@ def _repository(cwd: Path) -> list[Path]:
     """Returns the folder and those above it up to the root of its repository; nothing outside a repository."""
     above = [cwd, *cwd.parents]
     for number, folder in enumerate(above):
-        if (folder / ".git").exists():
+        dot_git = folder / ".git"
+        if dot_git.is_file() or is_git_folder(dot_git):
             return above[: number + 1]
     return []
 

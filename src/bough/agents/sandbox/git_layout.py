@@ -89,11 +89,11 @@ def find_layout(cwd: str) -> GitLayout | None:
         dot_git = folder / ".git"
         if dot_git.is_symlink():
             return None
-        if dot_git.is_dir():
+        if is_git_folder(dot_git):
             return GitLayout(str(folder), str(dot_git), str(dot_git))
         if dot_git.is_file():
             return _linked(folder, dot_git) or _submodule(folder, dot_git)
-        if _is_bare(folder):
+        if is_git_folder(folder):
             return GitLayout(str(folder), str(folder), str(folder))
     return None
 
@@ -133,7 +133,9 @@ def _uses_reftable(common: Path) -> bool:
         return False
 
 
-def _is_bare(folder: Path) -> bool:
+def is_git_folder(folder: Path) -> bool:
+    """Returns whether git would take a folder for a repository's. An empty `.git` is none: the sandboxes of some agents
+    leave one in every folder that they may write to, such as /tmp."""
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 

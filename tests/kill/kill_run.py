@@ -195,7 +195,25 @@ class KillRun:
             open_tasks[:] = [f"{task['id']} {task['status']} of {task['sessionId']}" for task in tasks]
             return not open_tasks
 
-        await eventually(look, lambda: f"no task is open; these are: {open_tasks}", within=DRAIN, pause=0.09)
+        try:
+            await eventually(look, lambda: f"no task is open; these are: {open_tasks}", within=DRAIN, pause=0.09)
+        except AssertionError:
+            await self._explain()
+            raise
+
+    async def _explain(self) -> None:
+        """Prints what is known about the sessions that hang: only a report of the failure can show it later."""
+        tasks = (await self._call("GET", "/api/tasks?limit=100&status=queued,dispatching,running,interrupted"))["tasks"]
+        for session_id in {task["sessionId"] for task in tasks}:
+            session = await self._call("GET", f"/api/sessions/{session_id}")
+            messages = (await self._call("GET", f"/api/sessions/{session_id}/messages?limit=20"))["messages"]
+            texts = [(message["role"], str(message["content"])[:300]) for message in messages]
+            mentions = [
+                line[:400]
+                for line in (self.server.data / "server.log").read_text("utf-8", "replace").splitlines()
+                if session_id in line
+            ]
+            print(session, *texts, *mentions[-40:], f"killed: {self.killed}", sep="\n")
 
 
 def processes(data: Path) -> dict[str, list[int]]:

@@ -4,7 +4,9 @@ parent that is gone (B5)."""
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -72,10 +74,22 @@ class Cascades:
         self._control = control
         self._archiving = archiving
         self._purging = purging
+        self._locks: WeakValueDictionary[tuple[str | None, str], asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, caller: Caller, session_id: str, verb: Verb, *, force: bool = False) -> Cascade:
         """Applies an operation to all descendants of a session, then to the session. If work that is running forbids
         it, nothing is done; later refusals are reported per session."""
+        async with self._once(caller):
+            return await self._run(caller, session_id, verb, force)
+
+    def _once(self, caller: Caller) -> AbstractAsyncContextManager[Any]:
+        """Returns a lock by which a repeated request waits for the first. Otherwise that one could go on after the
+        second was answered, and stop what the caller has resumed since."""
+        if caller.idempotency_key is None:
+            return nullcontext()
+        return self._locks.setdefault((caller.id, caller.idempotency_key), asyncio.Lock())
+
+    async def _run(self, caller: Caller, session_id: str, verb: Verb, force: bool) -> Cascade:
         scope = RecordScope(f"sessions.cascade.{verb}", "sessions", session_id)
         answer = await self._store.write_once(
             caller, scope, force, Cascade, lambda change: _begin(change, session_id, verb, force)

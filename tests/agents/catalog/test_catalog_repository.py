@@ -17,6 +17,8 @@ def repo(tmp_path: Path) -> Path:
     put(tmp_path / "AGENTS.md", "outside")
     folder = tmp_path / "repo"
     put(folder / ".git" / "HEAD")
+    for name in ("objects", "refs"):
+        (folder / ".git" / name).mkdir()
     return folder
 
 

@@ -15,6 +15,7 @@ from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
+from bough.core.store.patience import patiently
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError, Conflict, NotFound
@@ -133,8 +134,14 @@ class Cascades:
         self, caller: Caller, session: Session, verb: Verb, force: bool
     ) -> tuple[Cascaded, Session, Task | None]:
         try:
-            outcome, fresh, task = await self._act(caller, session, verb, force)
+            # A session that was left out because the database was away for a moment would stay paused for ever.
+            outcome, fresh, task = await patiently(
+                lambda: self._act(caller, session, verb, force), "a cascade", session=session.id
+            )
         except BoughError as error:
+            if verb == "purge" and isinstance(error, NotFound):
+                # Somebody else removed it, or the reply to its removal was lost.
+                return Cascaded(session.id, "removed"), session, None
             return Cascaded(session.id, "refused", None, error.code, error.message), session, None
         return Cascaded(session.id, outcome, task.id if task else None), fresh, task
 

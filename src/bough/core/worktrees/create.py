@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from bough.core.store.idempotency import KeyScope, replace_answer
-from bough.core.store.patience import patiently
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -277,7 +277,7 @@ class WorktreeCreation:
 
     async def _undo_all(self, caller: Caller, scope: KeyScope, repo: Repo, row: Worktree) -> None:
         await self.undo(repo, row)
-        await self._store.forget_answer(caller, scope)
+        await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
 
     async def undo(self, repo: Repo, row: Worktree) -> None:
         """Removes the folder, branch and row of a worktree that was never announced."""
@@ -289,7 +289,12 @@ class WorktreeCreation:
                 await git.delete_branch(repo.path, row.branch)
         except (BoughError, OSError) as error:
             log.warning("worktree_not_undone", path=row.path, error=str(error))
-        await self._store.write(lambda change: change.tx.run(WORKTREES.forget, id=row.id))
+        await patiently(
+            lambda: self._store.write(lambda change: change.tx.run(WORKTREES.forget, id=row.id)),
+            "a failed worktree",
+            within=UNDO_WITHIN,
+            worktree=row.id,
+        )
 
 
 async def add_keeping_hooks(

@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from bough.core.store.idempotency import KeyScope, RecordScope
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -95,8 +96,17 @@ class Removal:
             try:
                 return await self._take_away(row, repo, force, branch)
             except BaseException:
-                await asyncio.shield(self._store.write(lambda change: records.update(change, row.id, status="ready")))
+                await asyncio.shield(self._give_up(row))
                 raise
+
+    async def _give_up(self, row: Worktree) -> None:
+        """Makes a worktree usable again whose removal failed."""
+        await patiently(
+            lambda: self._store.write(lambda change: records.update(change, row.id, status="ready")),
+            "a removal that failed",
+            within=UNDO_WITHIN,
+            worktree=row.id,
+        )
 
     async def _take_away(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
         entry = await git.find_worktree(repo.path, row.path)
@@ -216,14 +226,23 @@ class Removal:
 
     async def undo_recovery(self, repo: Repo, row: Worktree) -> None:
         """Removes what exists of an unfinished recovery; the worktree stays removed and its contents stay kept."""
-        if (await self._store.read(lambda tx: records.worktree(tx, row.id))).removed_at is None:
+        read = self._store.read
+        known = await patiently(
+            lambda: read(lambda tx: records.worktree(tx, row.id)), "a recovery that failed", within=UNDO_WITHIN
+        )
+        if known.removed_at is None:
             # It is back, whatever went wrong after that was written.
             return
         try:
             await git.clear(repo.path, row.path)
         except (BoughError, OSError) as error:
             log.warning("worktree_not_undone", path=row.path, error=str(error))
-        await self._store.write(lambda change: records.quietly(change, row.id, status="ready"))
+        await patiently(
+            lambda: self._store.write(lambda change: records.quietly(change, row.id, status="ready")),
+            "a recovery that failed",
+            within=UNDO_WITHIN,
+            worktree=row.id,
+        )
 
 
 async def _existing(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:

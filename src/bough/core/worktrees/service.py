@@ -12,6 +12,7 @@ import structlog
 
 from bough.core.store.idempotency import KeyScope
 from bough.core.store.paging import Page
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -23,7 +24,7 @@ from bough.core.worktrees.records import NewWorktree, SessionUse, Start, Worktre
 from bough.core.worktrees.removal_preview import Losses, losses
 from bough.core.worktrees.remove import BranchFate, Removal, Removed
 from bough.core.worktrees.repos import checked_name
-from bough.errors import BoughError, Conflict, Invalid
+from bough.errors import BoughError, Conflict, Invalid, Unavailable
 from bough.git import worktree_recovery
 from bough.git import worktrees as git
 from bough.git.decode import shown
@@ -268,17 +269,29 @@ class Worktrees:
         """Removes what `begin` returned for something that failed, and releases the key. A new worktree is not kept,
         because it only held copies. Never raises, because the caller is already handling an error."""
         try:
-            removed = await self.remove(worktree.id, force=True, branch="delete" if worktree.branch_made else "keep")
-            if new:
-                repo = await self._store.read(lambda tx: records.repo_of(tx, removed.worktree))
-                await worktree_recovery.drop(repo.path, worktree.id)
-                await self._store.write(lambda change: records.quietly(change, worktree.id, recovery_ref=None))
+            await patiently(
+                lambda: self._withdraw(worktree, new), "a failed worktree", within=UNDO_WITHIN, worktree=worktree.id
+            )
         except Exception as error:
             log.warning("worktree_kept", worktree=worktree.id, path=worktree.path, error=str(error))
+            if caller.kind == "system" or isinstance(error, Unavailable):
+                # By its mark the next start finds it; by its key a repeated request does.
+                return
         try:
-            await self._store.forget_answer(caller, scope)
+            await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
         except Exception as error:
             log.warning("key_kept", worktree=worktree.id, error=str(error))
+
+    async def _withdraw(self, worktree: Worktree, new: bool) -> None:
+        row = await self._store.read(lambda tx: records.worktree(tx, worktree.id))
+        if row.removed_at is None:
+            row = (
+                await self.remove(worktree.id, force=True, branch="delete" if worktree.branch_made else "keep")
+            ).worktree
+        if new:
+            repo = await self._store.read(lambda tx: records.repo_of(tx, row))
+            await worktree_recovery.drop(repo.path, row.id)
+            await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=None))
 
     async def repair(self) -> None:
         """Repairs worktrees that the last server was creating, setting up, removing or recovering."""

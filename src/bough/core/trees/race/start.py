@@ -15,6 +15,7 @@ from bough.core.checkpoints.take import FolderState, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.trees.branch import Branch, Branched, Branches
@@ -121,7 +122,11 @@ class Races:
         except BaseException:
             try:
                 await refs.drop(source.cwd, [ref])
-                await self._store.write(lambda change: change.tx.run(CHECKPOINTS.drop, ids=[race_id]))
+                await patiently(
+                    lambda: self._store.write(lambda change: change.tx.run(CHECKPOINTS.drop, ids=[race_id])),
+                    "a race that failed",
+                    within=UNDO_WITHIN,
+                )
             except (BoughError, OSError) as error:
                 log.warning("race_ref_kept", race=race_id, error=str(error))
             raise

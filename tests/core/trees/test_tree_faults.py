@@ -1,0 +1,66 @@
+"""Q4, B5, B6: Tests a database that fails for a moment while a tree changes: nothing is left half done."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bough.core.sessions.control import Control, Stopped
+from bough.core.store.sql import SESSIONS, TASKS, WORKTREES
+from bough.core.trees.branch import Branch
+from bough.errors import Unavailable
+from bough.model.session import Caller
+from tests.core.helpers import open_session
+from tests.support.client import Json
+from tests.support.faults import failing
+from tests.support.server import Running
+
+
+async def _child(server: Running, parent: str, prompt: str) -> str:
+    answer: Json = await server.client.post(f"/api/sessions/{parent}/spawn", {"prompt": prompt})
+    return answer["sessionId"]
+
+
+async def test_a_cascade_leaves_nobody_out(server: Running) -> None:
+    """B5: A child whose end could not be stored at first ends with the others, instead of being left paused."""
+    client = server.client
+    root = await open_session(server)
+    child = await _child(server, root, "[[slow 600 0.5]]")
+    with failing(server.services.store.db, "transaction", TASKS.cancel_queued, 2):
+        await client.call("DELETE", f"/api/sessions/{root}?cascade=true")
+    for session_id in (root, child):
+        assert (await client.get(f"/api/sessions/{session_id}"))["status"] == "cancelled"
+
+
+async def test_a_repeated_cascade_waits_for_the_first(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B5: A caller who lost patience and repeats the request has the answer of the first one. It is not carried out
+    twice, which would stop again what was resumed in between."""
+    root = await open_session(server)
+    child = await _child(server, root, "[[slow 600 0.5]]")
+    stopped: list[str] = []
+    stop = Control.stop
+
+    async def counted(self: Control, caller: Caller, session_id: str) -> Stopped:
+        stopped.append(session_id)
+        return await stop(self, caller, session_id)
+
+    monkeypatch.setattr(Control, "stop", counted)
+    caller, cascades = Caller("person", None, "heron"), server.services.cascades
+    first, second = await asyncio.gather(cascades.run(caller, root, "stop"), cascades.run(caller, root, "stop"))
+    assert first.sessions == second.sessions
+    assert sorted(stopped) == sorted((root, child))
+
+
+async def test_a_failed_fork_leaves_no_worktree(server: Running) -> None:
+    """B2, B6: The worktree of a fork that could not be stored is removed, although that fails at first too."""
+    root = await open_session(server)
+    await server.client.ask(root, "[[say heron]]")
+    db = server.services.store.db
+    with failing(db, "transaction", SESSIONS.add, fault="full"), failing(db, "transaction", WORKTREES.active_sessions):
+        try:
+            await server.services.branches.fork(Caller(), root, Branch(worktree="new"))
+        except Unavailable as error:
+            assert error.code == "disk_full"
+    assert (await server.client.get("/api/worktrees"))["worktrees"] == []
+    assert not [path for path in server.root.rglob(".worktrees/*") if path.is_dir()]

@@ -18,6 +18,7 @@ from bough.api.mcp.tools.all_tools import TOOLS
 from bough.core.access.page_keys import PageKeys
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
+from bough.core.checkpoints.ref_repair import repair_refs
 from bough.core.checkpoints.restore import Restoring
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
@@ -233,7 +234,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         background.start("calls", services.calls.follow())
         background.start("scheduler", services.scheduler.run())
         background.start("maintenance", services.maintenance.run())
-        background.start("checkpoint refs", services.checkpoints.repair())
+        background.start("checkpoint refs", repair_refs(services.store))
         background.start("prune", services.pruning.run())
         background.start("search index", services.search.index.run())
         yield services

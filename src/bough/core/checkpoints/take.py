@@ -28,7 +28,7 @@ from bough.model.ids import new_id
 from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import IN_FLIGHT, Task
-from bough.model.times import before, now
+from bough.model.times import now
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -40,8 +40,6 @@ GIT_PATIENCE = 2.0
 # A folder that was too slow is tried again after this many seconds: the machine may have been busy.
 TRY_AGAIN = 600.0
 TOO_SLOW = "No checkpoint: the folder is too large to scan within {patience:g} s."
-# Git keeps objects without a ref for two weeks, so that refs of older checkpoints cannot be repaired.
-REPAIR_SECONDS = 14 * 24 * 3600
 # States of a task that holds files: an interrupted turn continues later.
 AT_WORK = ("running", "waiting_permission", "stopping", "interrupted")
 # Git's messages about a folder without a working copy.
@@ -127,37 +125,6 @@ class Checkpoints:
             else:
                 await self._keep(checkpoint)
         return taken
-
-    # After a restart
-
-    async def repair(self) -> None:
-        """Writes the missing refs of stored checkpoints, so that git keeps their files. A kill of an older Bough, which
-        wrote the ref after the row, may have left some without."""
-        since = before(REPAIR_SECONDS)
-        rows = await self._store.read(lambda tx: tx.all(CHECKPOINTS.with_refs, Checkpoint, since=since), long=True)
-        by_repo: dict[str, list[Checkpoint]] = {}
-        for checkpoint in rows:
-            by_repo.setdefault(checkpoint.repo_id, []).append(checkpoint)
-        for checkpoints in by_repo.values():
-            await self._repair_repo(checkpoints)
-
-    async def _repair_repo(self, checkpoints: list[Checkpoint]) -> None:
-        # All worktrees of a repository share its refs; one of them may be gone.
-        for cwd in dict.fromkeys(checkpoint.cwd for checkpoint in checkpoints):
-            try:
-                known = await refs.all_refs(cwd)
-                missing = {
-                    checkpoint.ref: checkpoint.sha
-                    for checkpoint in checkpoints
-                    if checkpoint.ref is not None and checkpoint.sha is not None and checkpoint.ref not in known
-                }
-                for ref, sha in missing.items():
-                    if await refs.held(cwd, sha):
-                        await refs.keep(cwd, {ref: sha})
-                        log.warning("checkpoint_ref_repaired", cwd=cwd, ref=ref)
-                return
-            except (BoughError, OSError):
-                continue
 
     # Called by restore
 

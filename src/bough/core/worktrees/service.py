@@ -285,9 +285,8 @@ class Worktrees:
     async def _withdraw(self, worktree: Worktree, new: bool) -> None:
         row = await self._store.read(lambda tx: records.worktree(tx, worktree.id))
         if row.removed_at is None:
-            row = (
-                await self.remove(worktree.id, force=True, branch="delete" if worktree.branch_made else "keep")
-            ).worktree
+            branch = "delete" if row.branch_made else "keep"
+            row = (await self.remove(row.id, force=True, branch=branch)).worktree
         if new:
             repo = await self._store.read(lambda tx: records.repo_of(tx, row))
             await worktree_recovery.drop(repo.path, row.id)

@@ -91,6 +91,10 @@ class KillRun:
                 await caller.settled()
             # Late decisions are reported with a prompt.
             await self._drain()
+            if self.server.env:
+                # The checks need a server whose database works.
+                await self._restart()
+                await self._drain()
             approver.cancel()
 
     def _script(self, name: str) -> Script:

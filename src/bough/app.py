@@ -149,7 +149,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktrees=worktrees,
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
-        mcp_servers=McpServers(store),
+        mcp_servers=McpServers(store, settings.agent_env_names),
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,

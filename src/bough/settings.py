@@ -142,6 +142,15 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     sandbox_open_files: Annotated[
         Count, Meta(description="Maximum number of open files of each process of a confined agent.")
     ] = 65536
+    agent_env: Annotated[
+        str,
+        Meta(
+            description="Additional variables of the server, separated by commas, that agents inherit; * stands for "
+            "any characters, as in AWS_*.",
+            pattern=r"^[A-Za-z0-9_*?,\s]*$",
+            extra={"expected": "names of variables, without values, separated by commas"},
+        ),
+    ] = ""
     max_depth: Annotated[Count, Meta(description="Maximum number of levels below a root session.")] = 5
     max_children: Annotated[Count, Meta(description="Maximum number of active children per session.")] = 25
     max_tree: Annotated[Count, Meta(description="Maximum number of sessions per tree, not counting archived ones.")] = (
@@ -207,6 +216,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def sandbox_write_paths(self) -> list[str]:
         return _paths(self.sandbox_write)
+
+    @property
+    def agent_env_names(self) -> list[str]:
+        return [name.strip() for name in self.agent_env.split(",") if name.strip()]
 
     @property
     def root_path(self) -> Path:
@@ -286,6 +299,8 @@ def _expected(name: str) -> str:
     kind, *metas = get_args(FIELDS[name].type)
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
+    if expected := next((meta.extra["expected"] for meta in metas if meta.extra), None):
+        return expected
     word = {bool: "true or false", int: "a whole number", float: "a number"}.get(kind, "a text")
     least = next((meta.ge for meta in metas if meta.ge is not None), None)
     most = next((meta.le for meta in metas if meta.le is not None), None)

@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bough.agents.catalog.entry import CatalogEntry, ModeSettings, RepositoryFiles, SettingsFolder, StartSettings
-from bough.agents.catalog.prepare import PreparedStart, prepare
+from bough.agents.catalog import load_catalog
+from bough.agents.catalog.entry import (
+    CatalogEntry,
+    Login,
+    ModeSettings,
+    RepositoryFiles,
+    SandboxFiles,
+    SettingsFolder,
+    StartSettings,
+)
+from bough.agents.catalog.prepare import PreparedStart, prepare, server_env
 from bough.errors import Invalid
 
 
@@ -20,11 +30,15 @@ def entry(**fields: Any) -> CatalogEntry:
 
 
 def prepared(
-    tmp_path: Path, one: CatalogEntry, own: dict[str, str] | None = None, mode: ModeSettings | None = None
+    tmp_path: Path,
+    one: CatalogEntry,
+    own: dict[str, str] | None = None,
+    mode: ModeSettings | None = None,
+    added: Sequence[str] = (),
 ) -> PreparedStart:
     cwd = tmp_path / "cwd"
     cwd.mkdir(exist_ok=True)
-    return prepare(one, tmp_path / "data", str(cwd), mode or ModeSettings(), own or {})
+    return prepare(one, tmp_path / "data", str(cwd), mode or ModeSettings(), own or {}, added)
 
 
 def test_which_variables_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,9 +68,69 @@ def test_hidden_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("AGENT_MAX_SESSIONS", "3")
     monkeypatch.setenv("TINY_RIGHTS", "all")
     monkeypatch.setenv("VISIBLE", "yes")
-    env = prepared(tmp_path, entry(hide=["TINY_RIGHTS"]), {"TINY_RIGHTS": "all", "VISIBLE_TOO": "yes"}).env
+    own = {"TINY_RIGHTS": "all", "VISIBLE_TOO": "yes"}
+    env = prepared(tmp_path, entry(hide=["TINY_RIGHTS"]), own, added=["*"]).env
     assert env.keys().isdisjoint({"BOUGH_TOKEN", "AGENT_MAX_SESSIONS", "TINY_RIGHTS"})
     assert (env["VISIBLE"], env["VISIBLE_TOO"]) == ("yes", "yes")
+
+
+def test_inherited_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L2: An agent inherits the usual variables, those that its file names and those that a person adds; no others."""
+    usual = ("LANG", "LC_TIME", "XDG_CONFIG_HOME", "https_proxy", "SSL_CERT_FILE", "NODE_OPTIONS")
+    secret = ("AWS_SECRET_ACCESS_KEY", "NODE_AUTH_TOKEN", "npm_config__auth", "GIT_CONFIG_VALUE_0", "SSH_AUTH_SOCK")
+    named = ("TINY_KEY", "TINY_STYLE", "TINY_HOME", "TINY_CONFIG", "TINY_STATE", "USE_CLOUD", "CLOUD_KEY")
+    for name in (*usual, *secret, *named, "OTHER_KEY", "MINE_A"):
+        monkeypatch.setenv(name, "server")
+    monkeypatch.setenv("TINY_CONFIG", "{}")
+    one = entry(
+        inherit=["*_STYLE"],
+        login=Login(env=["TINY_KEY"], also={"USE_CLOUD": ["CLOUD_*"], "USE_OTHER": ["OTHER_*"]}),
+        start={"default": StartSettings(json_env={"TINY_CONFIG": {"a": 1}})},
+        home=SettingsFolder(variable="TINY_HOME", user="~/.tiny"),
+        sandbox=SandboxFiles(write=["$TINY_STATE/x"]),
+    )
+    env = prepared(tmp_path, one).env
+    assert {*usual, *named} <= env.keys() and "PATH" in env
+    assert env.keys().isdisjoint({*secret, "OTHER_KEY", "MINE_A"})
+    added = prepared(tmp_path, one, added=["MINE_*", "SSH_AUTH_SOCK"]).env
+    assert added.keys() - env.keys() == {"MINE_A", "SSH_AUTH_SOCK"}
+    monkeypatch.delenv("USE_CLOUD")
+    assert "CLOUD_KEY" not in prepared(tmp_path, one, {"USE_CLOUD": "1"}).env
+
+
+def test_variables_that_settings_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L2: An agent inherits the variables that the user's own settings name for its keys, but none of Bough's."""
+    settings = tmp_path / "tiny.toml"
+    settings.write_text('env_key = "ACME_KEY"\nother = "OTHER_KEY"\nenv_key = "BOUGH_TOKEN"\nenv_key = "A*"\n')
+    for name in ("ACME_KEY", "OTHER_KEY", "BOUGH_TOKEN", "ABLE"):
+        monkeypatch.setenv(name, "server")
+    patterns = ['env_key = "(?P<variable>[^"]+)"', 'other = "(OTHER_KEY)"']
+    env = prepared(tmp_path, entry(login=Login(named_in={str(settings): patterns, str(tmp_path / "none"): ["x"]}))).env
+    assert env["ACME_KEY"] == "server"
+    assert env.keys().isdisjoint({"OTHER_KEY", "BOUGH_TOKEN", "ABLE"})
+
+
+@pytest.mark.parametrize(
+    ("agent", "passes", "stays"),
+    [
+        ("claude-code", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
+        ("codex", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"),
+        ("gemini", "GEMINI_API_KEY", "GOOGLE_CREDENTIALS"),
+        ("opencode", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY"),
+        ("copilot", "GH_TOKEN", "ANTHROPIC_API_KEY"),
+        ("qwen", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"),
+        ("terminal", "LANG", "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_each_agent_gets_its_own_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, passes: str, stays: str
+) -> None:
+    """L2: The agents of the catalog inherit their own keys, and not those of others."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (passes, stays):
+        monkeypatch.setenv(name, "x")
+    env = server_env(load_catalog(tmp_path).get(agent))
+    assert passes in env and stays not in env
 
 
 def test_the_start_of_a_mode(tmp_path: Path) -> None:

@@ -322,3 +322,29 @@ def test_doctor_uses_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "installed, no key found: gemini" in agents()["text"] and "Set GEMINI_API_KEY" in agents()["fix"]
     monkeypatch.setenv("GEMINI_API_KEY", "k")
     assert agents()["state"] == "ok" and agents()["text"] == "ready: demo, gemini, terminal"
+
+
+def test_doctor_names_variables_that_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L2: `bough doctor` names keys in the shell that an agent may need and does not inherit, and how to add them."""
+    data = tmp_path / "data"
+    (data / "agents").mkdir(parents=True)
+    (data / "agents" / "mine.toml").write_text('title = "Mine"\ncommand = ["{python}"]\n')
+    hiding = 'title = "Shy"\ncommand = ["{python}"]\nhide = ["SHY_KEY"]\n[login]\nenv = ["SHY_KEY"]\n'
+    (data / "agents" / "shy.toml").write_text(hiding)
+    monkeypatch.setenv("BOUGH_DATA", str(data))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def checks() -> list[dict[str, str]]:
+        rows = json.loads(run_here(["doctor", "--json"]).out)["checks"]
+        return [item for item in rows if item["name"] == "agent variables"]
+
+    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_TOKEN"))]:
+        monkeypatch.delenv(name)
+    assert [check["state"] for check in checks()] == ["ok"]
+    monkeypatch.setenv("ACME_API_KEY", "k")
+    monkeypatch.setenv("SHY_KEY", "k")
+    mine, shy = checks()
+    assert mine["text"] == "Mine does not inherit ACME_API_KEY." and 'agent_env = "ACME_API_KEY"' in mine["fix"]
+    assert shy["text"] == "Shy does not get SHY_KEY, which its file hides." and "shy.toml" in shy["fix"]
+    monkeypatch.setenv("BOUGH_AGENT_ENV", "ACME_*")
+    assert [check["text"] for check in checks()] == [shy["text"]]

@@ -38,6 +38,11 @@ class Login(_Table):
     files: list[str] = []
     # Files that the agent also has without a login, each with regular expressions, one of which a login makes match.
     contents: dict[str, list[str]] = {}
+    # Further variables of the server that the agent inherits, by the variable that makes it need them.
+    also: dict[str, list[str]] = {}
+    # The user's settings files that name variables with keys, each with regular expressions. Their group `variable`
+    # holds a name, and the agent inherits that variable.
+    named_in: dict[str, list[str]] = {}
     # The agent's own program that logs a person in, for `bough agents login`.
     command: list[str] = []
     how: str = ""
@@ -241,6 +246,9 @@ class CatalogEntry(_Table):
     command: list[str]
     description: str = ""
     env: dict[str, str] = {}
+    # Variables of the server that the agent inherits, besides the usual ones and those that other fields name. `*`
+    # stands for any characters.
+    inherit: list[str] = []
     # Variables of the server or a session that are hidden from the agent, in addition to Bough's own.
     hide: list[str] = []
     # How to install it, for people who do not have it.

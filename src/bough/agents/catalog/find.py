@@ -17,6 +17,7 @@ from bough.errors import Invalid
 How = Literal["installed", "npx"]
 # How many folders above a program its package.json may be.
 HIGHEST_PACKAGE = 6
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class LocatedAgent(msgspec.Struct, frozen=True):
@@ -73,17 +74,45 @@ def is_set_up(entry: CatalogEntry) -> bool | None:
     return any(_holds(_path(file), patterns) for file, patterns in login.contents.items())
 
 
+def own_variables(entry: CatalogEntry) -> list[str]:
+    """Returns the names and patterns of the server's variables that an agent inherits besides the usual ones, because
+    its catalog file or the user's settings for it name them."""
+    login = entry.login
+    paths = (*login.files, *login.contents, *login.named_in, *entry.sandbox.write, *entry.sandbox.protect)
+    names = [*entry.inherit, *login.env, *login.also]
+    names += [path[1:].partition("/")[0] for path in paths if path.startswith("$")]
+    names += [name for start in entry.start.values() for name in start.json_env]
+    names += [name for trigger, needed in login.also.items() if os.environ.get(trigger) for name in needed]
+    for file, patterns in login.named_in.items():
+        names += _named_variables(_path(file), patterns)
+    if entry.home is not None and entry.home.variable:
+        names.append(entry.home.variable)
+    return names
+
+
+def _named_variables(file: Path, patterns: list[str]) -> list[str]:
+    """Returns the names of variables that a settings file contains."""
+    text = _text(file)
+    matches = (match.groupdict() for pattern in patterns for match in re.finditer(pattern, text))
+    return [name for groups in matches if VARIABLE.fullmatch(name := groups.get("variable") or "")]
+
+
 def _path(text: str) -> Path:
     return Path(os.path.expanduser(os.path.expandvars(text)))
 
 
 def _holds(file: Path, patterns: list[str]) -> bool:
     """Tells whether a file can be read and one of the patterns matches in it."""
+    text = _text(file)
+    return bool(text) and any(re.search(pattern, text) for pattern in patterns)
+
+
+def _text(file: Path) -> str:
+    """Returns the text of a file, or an empty one if the file cannot be read."""
     try:
-        text = file.read_text("utf-8", "replace")
+        return file.read_text("utf-8", "replace")
     except OSError:
-        return False
-    return any(re.search(pattern, text) for pattern in patterns)
+        return ""
 
 
 def login_command(entry: CatalogEntry, data: Path) -> tuple[list[str], dict[str, str]]:

@@ -8,20 +8,18 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
-from bough.agents.catalog.find import LocatedAgent, npm_folder, startable
+from bough.agents.catalog.find import LocatedAgent, npm_folder, own_variables, startable
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
+from bough.agents.inherited_env import inherited_env
 from bough.errors import Invalid
-
-# Variables of the server that agents must not see: they hold paths, addresses and tokens.
-HIDDEN_PREFIXES = ("BOUGH_", "AGENT_")
 
 
 class PreparedStart(msgspec.Struct, frozen=True):
@@ -42,11 +40,14 @@ class PreparedStart(msgspec.Struct, frozen=True):
     readable: list[str] = []
 
 
-def prepare(entry: CatalogEntry, data: Path, cwd: str, mode: ModeSettings, own: dict[str, str]) -> PreparedStart:
-    """Prepares a start in a folder and a mode, with the session's own variables. Reads and writes files."""
+def prepare(
+    entry: CatalogEntry, data: Path, cwd: str, mode: ModeSettings, own: dict[str, str], added: Sequence[str] = ()
+) -> PreparedStart:
+    """Prepares a start in a folder and a mode, with the session's own variables, and those of the server's that the
+    setting `agent_env` adds. Reads and writes files."""
     located = startable(entry, data)
     start = _start(entry, mode)
-    env = {name: value for name, value in os.environ.items() if not _is_hidden(entry, name)}
+    env = server_env(entry, added)
     own = {name: value for name, value in own.items() if name not in entry.hide}
     values = {"{cwd}": cwd}
     if entry.home is not None:
@@ -85,6 +86,11 @@ def prepare(entry: CatalogEntry, data: Path, cwd: str, mode: ModeSettings, own: 
     )
 
 
+def server_env(entry: CatalogEntry, added: Sequence[str] = ()) -> dict[str, str]:
+    """Returns the server's variables that the agent inherits."""
+    return inherited_env(os.environ, (*own_variables(entry), *added), entry.hide)
+
+
 def _home_name(entry: CatalogEntry, server_env: Mapping[str, str], env: Mapping[str, str]) -> str:
     """Returns the name of the settings folder: one for each of the user's folders, since sessions may differ in it."""
     assert entry.home is not None
@@ -107,10 +113,6 @@ def _untested_version(entry: CatalogEntry, located: LocatedAgent) -> list[str]:
 
 def _start(entry: CatalogEntry, mode: ModeSettings) -> StartSettings:
     return entry.start[mode.start] if mode.start else entry.start.get("default", StartSettings())
-
-
-def _is_hidden(entry: CatalogEntry, name: str) -> bool:
-    return name.startswith(HIDDEN_PREFIXES) or name in entry.hide
 
 
 def _merged_json(name: str, text: str, table: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ import msgspec
 
 from bough import __version__
 from bough.agents.acp.types import HttpServer, McpServer, StdioServer
-from bough.agents.catalog.prepare import HIDDEN_PREFIXES
+from bough.agents.inherited_env import inherited_env
 from bough.core.environment.mask_secrets import MASK, masked_url
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class _Observed(msgspec.Struct):
     stderr: Any = None
 
 
-async def check(server: McpServer) -> McpCheck:
-    """Connects to a server as an agent would, and lists its tools. Never raises because of the server."""
+async def check(server: McpServer, added_env: Sequence[str] = ()) -> McpCheck:
+    """Connects to a server as an agent would, and lists its tools. Never raises because of the server. A program gets
+    the variables that every agent inherits, and the added ones."""
     outcome = McpCheck(server.name, _transport(server), works=False)
     began = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
@@ -68,7 +69,7 @@ async def check(server: McpServer) -> McpCheck:
         outcome.error = await _look(server, REACH_WITHIN)
         if outcome.error is None:
             try:
-                async with asyncio.timeout(CONNECT_WITHIN), _connect(server, observed) as client:
+                async with asyncio.timeout(CONNECT_WITHIN), _connect(server, observed, added_env) as client:
                     await _describe(client, outcome)
                     outcome.works = True
             except TimeoutError:
@@ -144,7 +145,7 @@ async def _describe(client: Client, outcome: McpCheck) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _connect(server: McpServer, observed: _Observed) -> AsyncGenerator[Client]:
+async def _connect(server: McpServer, observed: _Observed, added_env: Sequence[str]) -> AsyncGenerator[Client]:
     """Connects with the official client. It is imported here, because it is slow to load."""
     import httpx2
     from mcp.client import Client
@@ -160,7 +161,7 @@ async def _connect(server: McpServer, observed: _Observed) -> AsyncGenerator[Cli
     async with contextlib.AsyncExitStack() as stack:
         transport: Transport
         if isinstance(server, StdioServer):
-            env = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN_PREFIXES)}
+            env = inherited_env(os.environ, added_env)
             env |= {pair.name: pair.value for pair in server.env}
             program = StdioServerParameters(command=server.command, args=server.args, env=env, cwd=str(Path.home()))
             transport = stdio_client(program, errlog=observed.stderr)

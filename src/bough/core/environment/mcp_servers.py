@@ -4,6 +4,7 @@ reads."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -62,8 +63,10 @@ class McpServerPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
 class McpServers:
     """Stores the MCP servers that sessions can use."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, added_env: Sequence[str] = ()) -> None:
+        """Takes the names of the server's variables that agents inherit besides the usual ones."""
         self._store = store
+        self._added_env = added_env
 
     async def add(self, caller: Caller, new: NewMcpServer) -> McpServer:
         _check(new)
@@ -120,7 +123,7 @@ class McpServers:
             (server,) = await tx.all(MCP.private, McpServer, ids=[shown.id])
             return _connectable(server)
 
-        outcome = await mcp_check.check(await self._store.read(read))
+        outcome = await mcp_check.check(await self._store.read(read), self._added_env)
         if caller.idempotency_key is None:
             return outcome
 

@@ -159,7 +159,10 @@ class AgentPool:
         handler: PermissionHandler,
     ) -> Agent:
         env = msgspec.json.decode(private.env, type=dict[str, str])
-        prepared = await asyncio.to_thread(prepare, entry, self._settings.data_path, session.cwd, mode, env)
+        settings = self._settings
+        prepared = await asyncio.to_thread(
+            prepare, entry, settings.data_path, session.cwd, mode, env, settings.agent_env_names
+        )
         confined = await self.confiner.confine(session, entry, prepared)
         await self._clear(session)
         keeper_id = new_id()
@@ -310,6 +313,8 @@ async def _start_settings(
         start_settings.append(address)
     if mode.start:
         start_settings.append(entry.start[mode.start])
+    if settings.agent_env_names:
+        start_settings.append(settings.agent_env_names)
     return private, mode, hashlib.sha256(msgspec.json.encode(start_settings, order="sorted")).hexdigest()
 
 

@@ -116,7 +116,8 @@ class FailureDetector:
         if variable:
             sentence = (
                 f"{entry.title} misses the environment variable {variable}, which its settings name for a key. "
-                f"Set it for the server, or for the session with --env {variable}=VALUE."
+                f"Set it for the server and add its name to the setting agent_env, or set it for the session with "
+                f"--env {variable}=VALUE."
             )
         else:
             sentence = f"{entry.title} is not logged in, or its key was refused. {entry.login.how}".strip()

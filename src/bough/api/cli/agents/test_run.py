@@ -125,7 +125,8 @@ class _Trying:
                     f"{entry.title} would run code from this folder: {names}. Choose another folder with --cwd, or "
                     "create a session there, which asks for your approval.",
                 )
-            prepared = prepare(entry, self._settings.data_path, trial.cwd, entry.mode(trial.permission_mode), {})
+            mode, added = entry.mode(trial.permission_mode), self._settings.agent_env_names
+            prepared = prepare(entry, self._settings.data_path, trial.cwd, mode, {}, added)
         trial.command, trial.notices = prepared.command, prepared.notices
         return prepared
 

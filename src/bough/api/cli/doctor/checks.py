@@ -17,7 +17,10 @@ from typing import Any, Literal
 from msgspec import to_builtins
 
 from bough import __version__
-from bough.agents.catalog import load_catalog
+from bough.agents.catalog import CatalogEntry, load_catalog
+from bough.agents.catalog.find import is_own, is_set_up
+from bough.agents.catalog.prepare import server_env
+from bough.agents.inherited_env import HIDDEN_PREFIXES, KEY_ENDINGS, inherited_env
 from bough.agents.sandbox.detect import detect
 from bough.api.agents import describe
 from bough.api.cli.agents.command import agent_state
@@ -60,6 +63,7 @@ def everything(settings: Settings, client: Client) -> Iterator[Check]:
     yield database(settings)
     yield server(client)
     yield from agents(settings.data_path)
+    yield from agent_variables(settings)
     yield sandbox(settings.sandbox)
     yield workspace(_root_of(client) or settings.root_path)
     yield space(settings.data_path)
@@ -190,6 +194,38 @@ def agents(data: Path) -> Iterator[Check]:
     own_agent = f'describe any ACP agent: title = "…" and command = ["…"] in {data}/agents/NAME.toml'
     fix = " ".join([*hints, f"Or {own_agent} (docs/how-to/add-an-agent.md)."])
     yield Check("agents", "warning", f"{summary}. Only Bough's own agents can run.", fix)
+
+
+def agent_variables(settings: Settings) -> Iterator[Check]:
+    """Names the variables of this shell that the login of an agent would need but that agents do not inherit."""
+    added = settings.agent_env_names
+    with silent():
+        catalog = load_catalog(settings.data_path)
+    complete = True
+    for entry in catalog.entries():
+        if is_own(entry) or catalog.find(entry) is None:
+            continue
+        left_out = sorted(_login_variables(entry) - server_env(entry, added).keys())
+        hidden = [name for name in left_out if name in entry.hide]
+        addable = [name for name in left_out if name not in hidden]
+        if addable:
+            fix = f'If it needs them, add them in config.toml: agent_env = "{",".join([*added, *addable])}"'
+            yield Check("agent variables", "warning", f"{entry.title} does not inherit {', '.join(addable)}.", fix)
+        if hidden:
+            text = f"{entry.title} does not get {', '.join(hidden)}, which its file hides."
+            yield Check("agent variables", "warning", text, f"Remove it from `hide` in {entry.origin}.")
+        complete = complete and not left_out
+    if complete:
+        text = f"Agents inherit {len(inherited_env(os.environ, added))} of the {len(os.environ)} variables here"
+        yield Check("agent variables", "ok", f"{text}, besides those that their files name")
+
+
+def _login_variables(entry: CatalogEntry) -> set[str]:
+    """Returns the variables of this shell that a login needs, or may need if the agent's file does not say which."""
+    names = {name for name in entry.login.env if os.environ.get(name)}
+    if not entry.login.env and not is_set_up(entry):
+        names |= {name for name in os.environ if name.endswith(KEY_ENDINGS) and not name.startswith(HIDDEN_PREFIXES)}
+    return names
 
 
 def agents_at_work(held: list[HeldAgent], data: Path) -> Iterator[Check]:

@@ -211,5 +211,8 @@ async def test_env_reaches_the_agent_and_nobody_else(tmp_path: Path) -> None:
         session = await open_session(server, permissionMode="allow-all", env={"HERON": "grey-4711"})
         await client.ask(session, "[[run echo $HERON; env | grep -c ^BOUGH_DATA]]")
         tool = (await messages(client, session, "tool"))[0]
-        assert "grey-4711" in tool["result"]["output"]["output"] and "\n0" in tool["result"]["output"]["output"]
+        # People see that there was a value, and only the agent sees which.
+        assert tool["result"]["output"]["output"].startswith("***\n0")
+        await client.ask(session, "[[run printf %s $HERON > told]]")
+        assert (server.root / "repo0" / "told").read_text() == "grey-4711"
         assert (await client.get(f"/api/sessions/{session}"))["env"] == {"HERON": "***"}

@@ -86,6 +86,8 @@ class ToolUseKind(ApprovalKind):
     async def covered(
         self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
     ) -> Conclusion | None:
+        if for_session.is_masked(approval):
+            return None
         session = await records.session(change.tx, approval.session_id)
         use = await for_session.read_again(change.tx, catalog, session, approval)
         verdict = await for_session.judge(change.tx, session, use)
@@ -97,6 +99,8 @@ class ToolUseKind(ApprovalKind):
         allowed once."""
         if approval.on_expiry != "allow":
             return Expired("deny", DENIED_ON_EXPIRY)
+        if for_session.is_masked(approval):
+            return Expired("deny", "Nobody answered in time, and only a person can allow a use of a secret value.")
         session = await records.session(change.tx, approval.session_id)
         use = await for_session.read_again(change.tx, catalog, session, approval)
         verdict = await for_session.judge(change.tx, session, use)

@@ -31,12 +31,14 @@ from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
 from bough.core.store.patience import patiently
+from bough.core.store.redactors import secrets_of
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
 from bough.model.ids import new_id
 from bough.model.message import raw
+from bough.model.redaction import Redactor, redactor_for
 from bough.model.session import PermissionMode, Session
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -66,6 +68,9 @@ class Keeper(msgspec.Struct):
     token_hash: str | None
     takes_images: bool
     takes_resources: bool
+    # The secret values that the agent was started with, and the ends of messages that may become one of them.
+    secrets: msgspec.Raw
+    withheld: msgspec.Raw
 
 
 class AgentPool:
@@ -168,18 +173,21 @@ class AgentPool:
         keeper_id = new_id()
         token = agent_tokens.mint(session.id)
 
-        async def announce(change: Change) -> None:
+        async def announce(change: Change) -> Redactor:
+            secrets = await secrets_of(change.tx, session.id)
             await change.tx.run(
                 KEEPERS.add,
                 id=keeper_id,
                 session_id=session.id,
                 made_of=made_of,
                 token_hash=agent_tokens.hashed(token),
+                secrets=raw(secrets),
                 now=change.now,
             )
             await confinement.note(change, session.id, confined)
+            return redactor_for(frozenset(secrets))
 
-        await self._store.write(announce)
+        redactor = await self._store.write(announce)
         # The time limits of a start begin after these waits.
         async with self._alone(entry), self._starts.starting():
             try:
@@ -189,7 +197,7 @@ class AgentPool:
             except BaseException:
                 await self.end_keeper(keeper_id)
                 raise
-            recorder = Recorder(self._store, self._hub, session.id, keeper_id, entry.tools)
+            recorder = Recorder(self._store, self._hub, session.id, keeper_id, entry.tools, redactor)
             agent = Agent(session.id, keeper_id, made_of, entry, recorder, link, handler)
             agent.busy = True
             self._agents[session.id] = agent
@@ -233,7 +241,9 @@ class AgentPool:
             return await _start_settings(tx, entry, as_sent, self._settings, self.address)
 
         private, mode, _ = await patiently(lambda: read(settings), "an agent that is found again")
-        recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools)
+        redactor = redactor_for(frozenset(msgspec.json.decode(keeper.secrets, type=list[str])))
+        withheld = msgspec.json.decode(keeper.withheld, type=dict[str, str])
+        recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools, redactor, withheld)
         recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
         known = KnownSettings(keeper.has_modes, _options(keeper.options))

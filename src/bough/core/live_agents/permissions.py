@@ -119,6 +119,8 @@ class Permissions:
         session, servers, folders = await self._read_patiently(work)
         catalog = self._agents.catalog
         use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers, folders)
+        # The key is stored, and names the use to people.
+        use = msgspec.structs.replace(use, key=agent.recorder.redactor.text(use.key))
         return ToolUseQuestion(question, use, body)
 
     async def _read_patiently(self, work: Callable[[Tx], Awaitable[T]]) -> T:

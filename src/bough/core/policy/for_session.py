@@ -45,6 +45,12 @@ async def read_again(tx: Tx, catalog: Catalog, session: Session, approval: Appro
     return msgspec.structs.replace(use, kind=kind, sandboxed=True)
 
 
+def is_masked(approval: Approval) -> bool:
+    """Returns whether a secret value is masked in the stored tool call: what it does cannot be read again, so that
+    nobody but a person may allow it."""
+    return bool(msgspec.json.decode(approval.tool_call).get("masked"))
+
+
 async def judge(tx: Tx, session: Session, use: ToolUse) -> Verdict:
     """Decides about a tool use in a session, by the rules and choices that apply now and the mode of its turn."""
     if (verdict := side_question(session, use)) is not None:

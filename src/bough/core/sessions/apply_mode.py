@@ -102,7 +102,8 @@ class Modes:
         use = await for_session.read_again(change.tx, self._catalog, session, approval)
         sandboxed = self._catalog.get(session.agent).quirks.sandboxed
         verdict = await for_session.judge(change.tx, session, msgspec.structs.replace(use, sandboxed=sandboxed))
-        if verdict.effect == "ask" or (verdict.effect == "allow" and once(options_of(approval), "allow") is None):
+        may_allow = once(options_of(approval), "allow") is not None and not for_session.is_masked(approval)
+        if verdict.effect == "ask" or (verdict.effect == "allow" and not may_allow):
             return
         by = {"kind": "policy", "id": verdict.id}
         decided = await conclude(change, approval, verdict.effect, by, reason=verdict.reason)

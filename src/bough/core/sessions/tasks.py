@@ -108,11 +108,12 @@ class Tasks:
             task = await self._waiting(change.tx, task_id)
             if text is not None:
                 task = await records.update_task(change, task.id, prompt=text)
+                content = user_text(text, await prompt_files.infos(change.tx, task.id))
                 message = await change.tx.one(
                     MESSAGES.edit_queued,
                     Message,
                     task_id=task.id,
-                    content=user_text(text, await prompt_files.infos(change.tx, task.id)),
+                    content=(await records.redactor(change, task.session_id)).json(content),
                     queued_base=QUEUED_BASE,
                     now=await records.message_time(change, task.session_id),
                 )

@@ -8,6 +8,7 @@ from bough.core.state import task_ended
 from bough.core.state.cost import grown_cost
 from bough.core.state.turn import Outcome, failure, finish
 from bough.core.store import records
+from bough.core.store.redactors import redacted_error
 from bough.core.store.sql import MESSAGES, TASKS
 from bough.core.store.transactions import Change
 from bough.core.transcripts.fold import Fold
@@ -34,6 +35,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
     that was never sent simply has its next attempt."""
     if not await _under_way(change, task):
         return False
+    error = redacted_error(error, await records.redactor(change, task.session_id))
     interrupted = await records.move_task(change, task.id, "interrupted")
     if interrupted is None:
         # It was being stopped: this is how it stopped.

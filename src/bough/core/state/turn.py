@@ -16,6 +16,7 @@ from bough.core.state.context_files import context_files, links
 from bough.core.state.cost import grown_cost
 from bough.core.store import records
 from bough.core.store.patience import patiently
+from bough.core.store.redactors import redacted_error
 from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError, Busy
@@ -165,6 +166,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
         return None
     session = await records.session(change.tx, task.session_id)
     error, status, stop_reason = outcome.error, outcome.status, outcome.stop_reason
+    error = redacted_error(error, await records.redactor(change, session.id)) if error else None
     # A turn that is being stopped has been stopped, whatever the agent answers and however it fails.
     if known.status == "stopping" and status != "cancelled":
         status, error, stop_reason = "cancelled", None, None

@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import RequestId
+from bough.core.store.redactors import redactor_of
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.model.approval import CALL_KIND, Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
+from bough.model.redaction import Redactor
 from bough.model.sandbox import Sandbox
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
@@ -119,6 +121,13 @@ def depth_below(source: Session, kind: Kind) -> int:
     return source.depth + (1 if kind == "subsession" else 0)
 
 
+async def redactor(change: Change, session_id: str) -> Redactor:
+    """Returns what masks a session's secret values in everything that this change stores about it."""
+    if session_id not in change.redactors:
+        change.redactors[session_id] = await redactor_of(change.tx, session_id)
+    return change.redactors[session_id]
+
+
 async def task(tx: Tx, task_id: str) -> Task:
     return await find(tx, "tasks", task_id, TASKS.get, Task)
 
@@ -192,7 +201,12 @@ async def add_approval(
     decided: Decided | None = None,
 ) -> Approval:
     """Adds an approval: a pending question, or a decision that was made without a person. Whatever a person may read
-    shows hidden characters as escapes, at every door."""
+    shows hidden characters as escapes and no secret value, at every door."""
+    secrets = await redactor(change, asking.session_id)
+    shown_call = secrets.value(visible_call(tool_call))
+    if shown_call != visible_call(tool_call):
+        # What was asked cannot be read from the row any more, so that nobody but a person may decide about it.
+        shown_call = {**shown_call, "masked": True} if isinstance(shown_call, dict) else {"masked": True}
     approval = await change.tx.one(
         APPROVALS.add,
         Approval,
@@ -200,13 +214,13 @@ async def add_approval(
         session_id=asking.session_id,
         task_id=asking.id,
         attempt=asking.attempt,
-        title=visible(title),
+        title=secrets.text(visible(title)),
         tool_kind=tool_kind,
-        tool_call=raw(visible_call(tool_call)),
+        tool_call=raw(shown_call),
         options=raw([msgspec.structs.replace(option, name=visible(option.name)) for option in options]),
         request_id=raw(request_id),
-        reason=visible(reason) if reason is not None else None,
-        key=key,
+        reason=secrets.text(visible(reason)) if reason is not None else None,
+        key=secrets.text(key) if key is not None else None,
         expires_at=expires_at,
         on_expiry=on_expiry,
         status=decided.status if decided else "pending",
@@ -261,6 +275,7 @@ async def insert_message(
     role: Role,
     content: msgspec.Raw,
 ) -> Message:
+    """Stores a message without the session's secret values."""
     message = await change.tx.one(
         MESSAGES.add,
         Message,
@@ -269,7 +284,7 @@ async def insert_message(
         task_id=task_id,
         position=position,
         role=role,
-        content=content,
+        content=(await redactor(change, session_id)).json(content),
         now=await message_time(change, session_id),
     )
     assert message is not None
@@ -278,7 +293,7 @@ async def insert_message(
 
 
 async def insert_messages(change: Change, messages: list[Message]) -> None:
-    """Stores messages that already have positions."""
+    """Stores messages that already have positions and hold no secret values."""
     for query, params in queries.in_bulk(MESSAGES.add_all, [msgspec.structs.asdict(message) for message in messages]):
         await change.tx.run(query, **params)
     for message in messages:

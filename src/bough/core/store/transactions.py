@@ -15,6 +15,7 @@ from bough.core.store.sql import COMMON, EVENTS
 from bough.model.approval import Approval
 from bough.model.event import Event, EventType
 from bough.model.message import Message
+from bough.model.redaction import Redactor
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.model.times import now
@@ -41,6 +42,8 @@ class Change:
         self.now = now()
         # The time of the messages that this change writes, by session; `records.message_time` sets it.
         self.message_times: dict[str, str] = {}
+        # What masks the secret values of a session; `records.redactor` sets it.
+        self.redactors: dict[str, Redactor] = {}
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
 

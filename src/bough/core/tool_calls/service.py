@@ -17,6 +17,7 @@ from bough.core.state.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.patience import patiently
+from bough.core.store.redactors import redactor_of
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import Change, Store
 from bough.core.tool_calls.execute import Arguments, Executor, ToolAction, get
@@ -26,6 +27,7 @@ from bough.model.approval import Approval
 from bough.model.call import Call, Claim
 from bough.model.ids import new_id
 from bough.model.message import raw
+from bough.model.redaction import Redactor
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -109,6 +111,8 @@ class Calls:
         async def work(tx: Tx) -> Page[Call]:
             session = await records.session(tx, session_id)
             rows = await tx.all(CALLS.of_session, Call, session_id=session.id, limit=limit, offset=offset)
+            secrets = await redactor_of(tx, session.id)
+            rows = [_without_secrets(call, secrets) for call in rows]
             return Page(rows, await tx.value(CALLS.count_of_session, session_id=session.id) or 0, limit, offset)
 
         return await self._store.read(work)
@@ -305,6 +309,16 @@ class Calls:
 def _owner(caller: Caller) -> str:
     """Returns whose call it is: a session's id, or the kind of caller."""
     return caller.id if caller.kind == "session" and caller.id else caller.kind
+
+
+def _without_secrets(call: Call, secrets: Redactor) -> Call:
+    """Returns a call as people may read it. It is stored as it is carried out."""
+    return msgspec.structs.replace(
+        call,
+        title=secrets.text(call.title),
+        arguments=secrets.json(call.arguments),
+        outcome=secrets.json(call.outcome) if call.outcome is not None else None,
+    )
 
 
 def _line(text: str) -> str:

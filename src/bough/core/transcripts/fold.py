@@ -3,17 +3,17 @@ publishes it."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import msgspec
 
 from bough.agents.acp.wire import Update
 from bough.agents.catalog.entry import ToolVocabulary
+from bough.core.transcripts.entry import ENDED_TOOL, OPEN_TOOL, Entry, Kind
 from bough.core.transcripts.plan_tools import plan_steps
-from bough.model.ids import new_id
-from bough.model.message import Message, Role, raw
-
-Kind = Literal["text", "thought", "tool", "plan", "other"]
+from bough.model.message import Message, Role
+from bough.model.redaction import NOTHING_SECRET, Redactor
 
 SPOKEN: dict[str, Kind] = {"agent_message_chunk": "text", "agent_thought_chunk": "thought"}
 # These describe the conversation's state and are stored with the session, not in the transcript.
@@ -26,79 +26,20 @@ STATE = frozenset(
         "available_commands_update",
     }
 )
-# Tuples, because agents may send unhashable values in their place.
-OPEN_TOOL = ("pending", "in_progress")
-ENDED_TOOL = ("completed", "failed")
 # How much of a command's output is kept, from its end.
 LONGEST_OUTPUT = 1024 * 1024
 CUT_OFF = "The turn ended before this call did; it may or may not have taken effect."
 DENIED = "Denied – not run."
 
 
-class Entry:
-    """A message that is still growing."""
-
-    __slots__ = (
-        "announce",
-        "body",
-        "closed",
-        "id",
-        "kind",
-        "length",
-        "message_id",
-        "parts",
-        "role",
-        "seen",
-        "stored",
-    )
-
-    def __init__(self, kind: Kind, role: Role, message_id: str | None = None, id: str | None = None) -> None:
-        self.id = id or new_id()
-        self.kind: Kind = kind
-        self.role: Role = role
-        self.message_id = message_id
-        self.parts: list[str] = []
-        self.body: dict[str, Any] = {}
-        self.closed = False
-        # Whether its row exists, and whether its next write needs an event of its own.
-        self.stored = False
-        self.announce = True
-        # How many parts, and how many characters, subscribers have received.
-        self.seen = 0
-        self.length = 0
-
-    def text(self) -> str:
-        return "".join(self.parts)
-
-    def unseen(self) -> str:
-        """Returns the text that subscribers have not received yet and marks it as sent."""
-        text = "".join(self.parts[self.seen :])
-        self.seen = len(self.parts)
-        self.length += len(text)
-        return text
-
-    def content(self) -> msgspec.Raw:
-        """Returns the content to store. Joins text parts for good, so that a long message is not joined again and
-        again."""
-        if self.kind in ("text", "thought"):
-            self.unseen()
-            text = self.text()
-            self.parts = [text]
-            self.seen = 1
-            body: dict[str, Any] = {"type": self.kind, "text": text, "partial": not self.closed}
-            if not self.closed and self.message_id is not None:
-                # After a restart, this tells which chunks belong to the message.
-                body["messageId"] = self.message_id
-            return raw(body)
-        return raw(self.body)
-
-
 class Fold:
     """The growing transcript of one turn."""
 
-    def __init__(self, vocabulary: ToolVocabulary | None = None) -> None:
-        """Takes the agent's words for its tools, which tell the calls that write its plan."""
+    def __init__(self, vocabulary: ToolVocabulary | None = None, redactor: Redactor = NOTHING_SECRET) -> None:
+        """Takes the agent's words for its tools, which tell the calls that write its plan, and what masks the session's
+        secret values."""
         self._vocabulary = vocabulary or ToolVocabulary()
+        self._redactor = redactor
         self.dirty: dict[Entry, None] = {}
         self.grown: dict[Entry, None] = {}
         self.state: dict[str, dict[str, Any]] = {}
@@ -110,21 +51,38 @@ class Fold:
         self._plan: Entry | None = None
         self._tools: dict[str, Entry] = {}
 
-    def restore(self, messages: list[Message]) -> list[Entry]:
-        """Restores a turn's state from its rows. Returns the messages that are still growing."""
+    def _entry(self, kind: Kind, role: Role, message_id: str | None = None) -> Entry:
+        return Entry(kind, role, message_id, redactor=self._redactor)
+
+    @property
+    def withheld(self) -> dict[str, str]:
+        """The ends of messages that are not stored, because they may become secret values, by the messages' ids."""
+        if not self._redactor:
+            return {}
+        entries = (self._open, *self._tools.values())
+        return {entry.id: entry.unshown for entry in entries if entry is not None and entry.unshown}
+
+    def restore(self, messages: list[Message], withheld: Mapping[str, str] | None = None) -> list[Entry]:
+        """Restores a turn's state from its rows, and the ends of messages that were withheld. Returns the messages that
+        are still growing."""
+        withheld = withheld or {}
         for message in messages:
             body: dict[str, Any] = msgspec.json.decode(message.content)
             kind = body.get("type")
             if kind in ("text", "thought") and message.role == "agent" and body.get("partial"):
-                entry = self._open = Entry(kind, "agent", body.get("messageId"), message.id)
+                rest = withheld.get(message.id, "")
+                entry = self._open = Entry(kind, "agent", body.get("messageId"), message.id, self._redactor, rest)
                 entry.parts = [body["text"]]
                 entry.unseen()
             elif kind == "tool":
-                entry = self._tools[body["toolCallId"]] = Entry("tool", "system", None, message.id)
+                rest = withheld.get(message.id, "")
+                entry = self._tools[body["toolCallId"]] = Entry("tool", "system", None, message.id, self._redactor)
                 entry.body = body
+                if rest and isinstance(body["result"].get("output"), str):
+                    body["result"]["output"] += rest
                 self.tool_count += 1
             elif kind == "plan":
-                entry = self._plan = Entry("plan", "system", None, message.id)
+                entry = self._plan = Entry("plan", "system", None, message.id, self._redactor)
                 entry.body = body
             else:
                 continue
@@ -145,7 +103,7 @@ class Fold:
                 # follows a partial answer.
                 if entry is None or entry.kind != kind or entry.message_id != update.message_id:
                     entry = self._speak(kind, update.message_id)
-                entry.parts.append(text)
+                entry.append(text)
                 self.unwritten += len(text)
                 self.grown[entry] = None
             else:
@@ -153,7 +111,7 @@ class Fold:
 
     def _speak(self, kind: Kind, message_id: str | None) -> Entry:
         self.close_text()
-        entry = self._open = Entry(kind, "agent", message_id)
+        entry = self._open = self._entry(kind, "agent", message_id)
         if kind == "text":
             self._said = entry
         self.dirty[entry] = None
@@ -167,7 +125,7 @@ class Fold:
         """Marks the growing message as complete."""
         entry = self._open
         if entry is not None:
-            entry.closed = True
+            entry.close()
             self._touch(entry)
             self._open = None
 
@@ -196,7 +154,7 @@ class Fold:
         entry = self._tools.get(call_id)
         if entry is None or (entry.body["result"].get("status") in ENDED_TOOL and not _is_last_word(update)):
             self.close_text()
-            entry = self._tools[call_id] = Entry("tool", "system")
+            entry = self._tools[call_id] = self._entry("tool", "system")
             self.tool_count += 1
             entry.body = {"type": "tool", "tool": "", "args": {}, "result": {}, "toolCallId": call_id}
         _merge_tool(entry.body, update)
@@ -224,7 +182,7 @@ class Fold:
     def _replace_plan(self, body: dict[str, Any]) -> None:
         if self._plan is None:
             self.close_text()
-            self._plan = Entry("plan", "system")
+            self._plan = self._entry("plan", "system")
         self._plan.body = {"type": "plan", "steps": body.get("entries", [])}
         self._touch(self._plan)
 
@@ -232,7 +190,7 @@ class Fold:
         """Stores an unknown or non-text update as it came."""
         self.close_text()
         spoken = kind in SPOKEN
-        entry = Entry("other", "agent" if spoken else "system")
+        entry = self._entry("other", "agent" if spoken else "system")
         if spoken:
             entry.body = {"type": "content", "content": body.get("content")}
         else:
@@ -242,7 +200,7 @@ class Fold:
     def notice(self, text: str) -> None:
         """Adds a notice of Bough's own."""
         self.close_text()
-        entry = Entry("other", "system")
+        entry = self._entry("other", "system")
         entry.body = {"type": "notice", "text": text}
         self._touch(entry)
 

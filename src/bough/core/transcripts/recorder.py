@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
@@ -18,9 +18,12 @@ from bough.core.events.hub import Hub
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
-from bough.core.transcripts.fold import Entry, Fold
+from bough.core.transcripts.agent_state import store_state
+from bough.core.transcripts.entry import SPOKEN_KINDS, Entry
+from bough.core.transcripts.fold import Fold
 from bough.errors import BoughError, Unavailable
 from bough.model.message import Message, Role, raw
+from bough.model.redaction import NOTHING_SECRET, Redactor
 
 T = TypeVar("T")
 
@@ -53,17 +56,27 @@ class Recorder:
     """Keeps one session's transcript up to date while its agent runs."""
 
     def __init__(
-        self, store: Store, hub: Hub, session_id: str, keeper_id: str, vocabulary: ToolVocabulary | None = None
+        self,
+        store: Store,
+        hub: Hub,
+        session_id: str,
+        keeper_id: str,
+        vocabulary: ToolVocabulary | None = None,
+        redactor: Redactor = NOTHING_SECRET,
+        withheld: Mapping[str, str] | None = None,
     ) -> None:
-        """Takes the agent's words for its tools, if it has a catalog entry."""
+        """Takes the agent's words for its tools, if it has a catalog entry; what masks the secret values that it was
+        started with; and the ends of messages that an earlier server withheld, because they may become such values."""
         self._store = store
         self._vocabulary = vocabulary
+        self.redactor = redactor
+        self._withheld = dict(withheld or {})
         self._hub = hub
         self._session_id = session_id
         self._keeper_id = keeper_id
         self._confirm: Callable[[int], None] = _nobody
         self._task_id: str | None = None
-        self._fold = Fold(self._vocabulary)
+        self._fold = Fold(vocabulary, redactor)
         # The number of the last folded line; from the end of a turn on, the line to store with that end; and whether
         # anything was folded since.
         self._received = 0
@@ -83,12 +96,12 @@ class Recorder:
     def begin(self, task_id: str) -> None:
         """Starts a turn: what follows belongs to this task."""
         self._task_id = task_id
-        self._fold = Fold(self._vocabulary)
+        self._fold = Fold(self._vocabulary, self.redactor)
 
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
         """Continues a turn that an earlier server recorded up to line `stored`."""
         self.begin(task_id)
-        for entry in self._fold.restore(messages):
+        for entry in self._fold.restore(messages, self._withheld):
             self._hub.growing(self._session_id, entry.id, entry.text)
         self._received = stored
         self._held = None
@@ -201,13 +214,15 @@ class Recorder:
             # The line counts as received only when its effect is stored: until then it would be delivered again.
             received = self.last if ends else max(self._received, number)
             writes, state = self._prepare()
-            task_id = self._task_id
+            task_id, withheld = self._task_id, self._fold.withheld
             if not writes and not state and also is None:
                 return None
 
             async def work(change: Change) -> T | None:
                 await self._write(change, task_id, writes, state)
                 await change.tx.run(KEEPERS.stored, id=self._keeper_id, stored=received)
+                if self._unsure or withheld != self._withheld:
+                    await change.tx.run(KEEPERS.withhold, id=self._keeper_id, withheld=raw(withheld))
                 return await also(change) if also is not None else None
 
             try:
@@ -217,6 +232,7 @@ class Recorder:
                 self._take_back(writes, state)
                 raise
             self._unsure = False
+            self._withheld = withheld
             self._received = max(self._received, number)
             if ends and self._held is not None:
                 self._received, self._held, self._sealed = max(received, self._held), None, False
@@ -244,7 +260,7 @@ class Recorder:
         writes = [
             Write(entry, entry.id, entry.role, entry.content(), not entry.stored, entry.announce) for entry in entries
         ]
-        state = fold.state
+        state: dict[str, dict[str, Any]] = {kind: self.redactor.value(body) for kind, body in fold.state.items()}
         for entry in entries:
             entry.announce = False
         fold.dirty, fold.grown, fold.state = {}, {}, {}
@@ -277,14 +293,14 @@ class Recorder:
         if writes:
             await change.tx.run(SESSIONS.touch, id=self._session_id, added=len(new), now=change.now)
         if state:
-            await _keep_state(change, self._session_id, state)
+            await store_state(change, self._session_id, state)
 
     def _written(self, writes: list[Write]) -> None:
         for write in writes:
             entry = write.entry
             if write.is_new:
                 entry.stored = True
-                if entry.kind in ("text", "thought"):
+                if entry.kind in SPOKEN_KINDS:
                     self._hub.growing(self._session_id, entry.id, entry.text)
             self._publish(entry)
             if entry.closed and entry not in self._fold.dirty:
@@ -299,33 +315,3 @@ class Recorder:
 
 def _nobody(_number: int) -> None:
     """Confirms to nobody, before there is a link."""
-
-
-async def _keep_state(change: Change, session_id: str, state: dict[str, dict[str, Any]]) -> None:
-    """Stores on the session what the agent reports about the conversation; each figure keeps its source."""
-    session = await records.session(change.tx, session_id)
-    columns: dict[str, Any] = {}
-    usage = state.get("usage_update")
-    if usage is not None:
-        columns["context"] = raw({"used": usage.get("used"), "size": usage.get("size"), "source": "usage_update"})
-        cost = usage.get("cost")
-        if isinstance(cost, dict) and type(cast("dict[str, Any]", cost).get("amount")) in (int, float):
-            columns["cost"] = raw({**cast("dict[str, Any]", cost), "source": "usage_update"})
-    info = state.get("session_info_update")
-    if info is not None and isinstance(info.get("title"), str):
-        title = " ".join(info["title"].replace("\0", "").split())[:200]
-        if title and (not session.title or session.metadata.title_from == "agent"):
-            columns["title"] = title
-            columns["title_from"] = "agent"
-    if "current_mode_update" in state:
-        mode = state["current_mode_update"].get("currentModeId")
-        columns["agent_mode"] = mode.replace("\0", "") if isinstance(mode, str) else None
-    for kind, column, key in (
-        ("config_option_update", "config_options", "configOptions"),
-        ("available_commands_update", "commands", "availableCommands"),
-    ):
-        if kind in state:
-            reported = state[kind].get(key)
-            columns[column] = raw(reported) if reported is not None else None
-    if columns:
-        await records.update_session(change, session_id, **columns)

@@ -1,8 +1,8 @@
 -- name: add
 -- Adds a keeper that is about to start for a session.
-INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, made_of, token_hash,
+INSERT INTO keepers (id, session_id, ready, stored, has_modes, options, needs_history, made_of, token_hash, secrets,
                      created_at)
-VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :token_hash, :now)
+VALUES (:id, :session_id, FALSE, 0, FALSE, '[]', FALSE, :made_of, :token_hash, :secrets, :now)
 
 -- name: ready
 -- Records that the agent opened the conversation, so that the keeper can be found again.
@@ -13,6 +13,10 @@ WHERE id = :id
 -- name: stored
 -- Records that everything up to this line is stored.
 UPDATE keepers SET stored = :stored WHERE id = :id AND stored < :stored
+
+-- name: withhold
+-- Stores the ends of growing messages that may become secret values.
+UPDATE keepers SET withheld = :withheld WHERE id = :id
 
 -- name: told
 -- Records that the agent has received the earlier conversation.

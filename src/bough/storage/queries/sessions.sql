@@ -68,6 +68,11 @@ SELECT env, agent_session_id FROM session_private WHERE session_id = :id
 -- Returns a session's environment values.
 SELECT env FROM session_private WHERE session_id = :id
 
+-- name: secrets
+-- Returns where a session's secret values are: its environment, its MCP servers, and what its agent was started with.
+SELECT p.env, s.mcp_server_ids, k.secrets
+FROM sessions s JOIN session_private p ON p.session_id = s.id LEFT JOIN keepers k ON k.session_id = s.id WHERE s.id = :id
+
 -- name: set_env
 -- Replaces a session's environment values.
 UPDATE session_private SET env = :env WHERE session_id = :id

@@ -1,0 +1,2 @@
+ALTER TABLE keepers DROP COLUMN withheld;
+ALTER TABLE keepers DROP COLUMN secrets;

@@ -1,8 +1,8 @@
 """Tells the value of the variable TOLD wherever an agent can tell something, in pieces and whole.
 
 The prompt `crash` makes it write the value to stderr and die; `fail` makes it answer with an error; `half` makes it say
-the first half, and the second half only when the file named on its command line exists; `ask` makes it ask for permission
-to use it."""
+the first half, and the second half only when the file named on its command line exists; `ask` makes it ask for
+permission to use it."""
 
 import os
 import sys

@@ -81,6 +81,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     ] = 600
     max_prompt: Annotated[Count, Meta(description="Maximum size of a prompt in bytes.")] = 1024 * 1024
     max_body: Annotated[Count, Meta(description="Maximum size of a request body in bytes.")] = 8 * 1024 * 1024
+    max_transcript: Annotated[
+        Count,
+        Meta(
+            description="Maximum size of a transcript in bytes, unless the session has its own; near it, tool output "
+            "is shortened, and at it, the turn is stopped."
+        ),
+    ] = 256 * 1024 * 1024
     initialize_timeout: Annotated[Seconds, Meta(description="Seconds that an agent may take to answer initialize.")] = (
         60
     )

@@ -29,7 +29,7 @@ async def everything(client: Client, session: str) -> str:
     """Returns all that the server says about a session."""
     mine = f"/api/sessions/{session}"
     paths = [mine, f"{mine}/messages", f"{mine}/tasks", f"{mine}/export", f"{mine}/export?format=markdown"]
-    paths += ["/api/approvals", "/api/approvals?status=allowed", "/api/choices", "/api/sessions", "/api/home"]
+    paths += ["/api/approvals", "/api/approvals?status=allowed", "/api/policy/choices", "/api/sessions", "/api/home"]
     parts = [(await client.http.get(path)).text for path in paths]
     async with client.events(cursor=0) as events:
         await events.until(lambda event: event["type"] == "stream.ready")

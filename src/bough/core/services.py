@@ -34,6 +34,7 @@ from bough.core.state.callbacks import Callbacks
 from bough.core.store.transactions import Store
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
+from bough.core.transcripts.quota import Quotas
 from bough.core.transcripts.read import Transcript
 from bough.core.trees.branch import Branches
 from bough.core.trees.prune import Pruning
@@ -72,6 +73,7 @@ class Services:
     tasks: Tasks
     files: Files
     transcript: Transcript
+    quotas: Quotas
     search: Search
     approvals: Approvals
     rules: Rules

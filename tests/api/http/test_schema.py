@@ -144,6 +144,7 @@ async def test_full_responses_match_the_document(server: Running) -> None:
         ("/api/sessions/{sessionId}/tree", f"/api/sessions/{ids['sessionId']}/tree"),
         ("/api/sessions/{sessionId}/callbacks", f"/api/sessions/{ids['sessionId']}/callbacks"),
         ("/api/sessions/{sessionId}/budget", f"/api/sessions/{ids['sessionId']}/budget"),
+        ("/api/sessions/{sessionId}/transcript", f"/api/sessions/{ids['sessionId']}/transcript"),
         ("/api/tasks", "/api/tasks"),
         ("/api/approvals", "/api/approvals"),
         ("/api/policy/rules", "/api/policy/rules"),

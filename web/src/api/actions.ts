@@ -73,6 +73,8 @@ export const sendPrompt = (sessionId: string, body: { text: string; files?: Prom
   );
 export const seeSession = (sessionId: string) =>
   dataOf(api.POST("/api/sessions/{sessionId}/seen", { ...of(sessionId), body: {} }));
+export const setTranscriptLimit = (sessionId: string, limit: number | null) =>
+  dataOf(api.PUT("/api/sessions/{sessionId}/transcript", { ...of(sessionId), body: { limit } }));
 export const setBudget = (sessionId: string, body: Schemas["BudgetBody"]) =>
   dataOf(api.PUT("/api/sessions/{sessionId}/budget", { ...of(sessionId), body }));
 

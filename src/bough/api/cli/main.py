@@ -33,6 +33,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "worktree.command": ("worktree",),
     "commands.task": ("task",),
     "session.branch": ("session",),
+    "session.transcript": ("session",),
     "session.calls": ("session",),
     "commands.tree": ("tree", "wait"),
     "commands.checkpoint": ("session", "task", "checkpoint"),

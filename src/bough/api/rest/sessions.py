@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import Response, Router, delete, get, patch, post
+from litestar import Response, Router, delete, get, patch, post, put
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import (
@@ -26,6 +26,7 @@ from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
 from bough.core.transcripts import export
 from bough.core.transcripts import inherited as inheritance
 from bough.core.transcripts.files import NewFiles
+from bough.core.transcripts.quota import TranscriptLimit, TranscriptSize
 from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo
@@ -254,6 +255,26 @@ def _values(session: Session) -> tuple[Any, ...]:
     return msgspec.structs.astuple(session)
 
 
+@get(
+    "/sessions/{session_id:str}/transcript",
+    responses=errors(404, 409),
+    summary="Get the size of a session's transcript and its limit",
+)
+async def get_transcript_size(services: Services, session_id: Id) -> TranscriptSize:
+    return await services.quotas.get(session_id)
+
+
+@put(
+    "/sessions/{session_id:str}/transcript",
+    responses=errors(403, 404, 409, 413),
+    summary="Set the limit of a session's transcript",
+)
+async def set_transcript_limit(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[TranscriptLimit]
+) -> TranscriptSize:
+    return await services.quotas.set(caller, session_id, data)
+
+
 router = Router(
     "/api",
     route_handlers=[
@@ -266,6 +287,8 @@ router = Router(
         list_session_tasks,
         list_messages,
         export_session,
+        get_transcript_size,
+        set_transcript_limit,
         get_message,
     ],
     tags=["sessions"],

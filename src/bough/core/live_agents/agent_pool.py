@@ -197,7 +197,9 @@ class AgentPool:
             except BaseException:
                 await self.end_keeper(keeper_id)
                 raise
-            recorder = Recorder(self._store, self._hub, session.id, keeper_id, entry.tools, redactor)
+            recorder = Recorder(
+                self._store, self._hub, session.id, keeper_id, entry.tools, redactor, limit=settings.max_transcript
+            )
             agent = Agent(session.id, keeper_id, made_of, entry, recorder, link, handler)
             agent.busy = True
             self._agents[session.id] = agent
@@ -243,7 +245,8 @@ class AgentPool:
         private, mode, _ = await patiently(lambda: read(settings), "an agent that is found again")
         redactor = redactor_for(frozenset(msgspec.json.decode(keeper.secrets, type=list[str])))
         withheld = msgspec.json.decode(keeper.withheld, type=dict[str, str])
-        recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools, redactor, withheld)
+        limit = self._settings.max_transcript
+        recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools, redactor, withheld, limit)
         recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
         known = KnownSettings(keeper.has_modes, _options(keeper.options))

@@ -276,6 +276,8 @@ async def insert_message(
     content: msgspec.Raw,
 ) -> Message:
     """Stores a message without the session's secret values."""
+    content = (await redactor(change, session_id)).json(content)
+    await change.tx.one(SESSIONS.grow, tuple[int, int | None], id=session_id, size=len(bytes(content)))
     message = await change.tx.one(
         MESSAGES.add,
         Message,
@@ -284,7 +286,7 @@ async def insert_message(
         task_id=task_id,
         position=position,
         role=role,
-        content=(await redactor(change, session_id)).json(content),
+        content=content,
         now=await message_time(change, session_id),
     )
     assert message is not None

@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from bough.core.transcripts.shorten import shortened
 from bough.model.ids import new_id
 from bough.model.message import Role, raw
 from bough.model.redaction import NOTHING_SECRET, Redactor
@@ -33,6 +34,7 @@ class Entry:
         "redactor",
         "role",
         "seen",
+        "size",
         "stored",
         "stream",
         "withheld",
@@ -55,6 +57,8 @@ class Entry:
         self.parts: list[str] = []
         self.body: dict[str, Any] = {}
         self.closed = False
+        # The bytes of its row.
+        self.size = 0
         # Whether its row exists, and whether its next write needs an event of its own.
         self.stored = False
         self.announce = True
@@ -92,9 +96,9 @@ class Entry:
         self.length += len(text)
         return text
 
-    def content(self) -> msgspec.Raw:
-        """Returns the content to store. Joins text parts for good, so that a long message is not joined again and
-        again."""
+    def content(self, short: bool = False) -> msgspec.Raw:
+        """Returns the content to store, with `short` output of a tool call. Joins text parts for good, so that a long
+        message is not joined again and again."""
         if self.kind in SPOKEN_KINDS:
             self.unseen()
             text = self.text()
@@ -105,9 +109,10 @@ class Entry:
                 # After a restart, this tells which chunks belong to the message.
                 body["messageId"] = self.message_id
             return raw(body)
-        return raw(self._shown_body() if self.redactor else self.body)
+        body = self._shown_body() if self.redactor else self.body
+        return raw(shortened(body) if short and self.kind == "tool" else body)
 
-    def _shown_body(self) -> Any:
+    def _shown_body(self) -> dict[str, Any]:
         """Returns the body without secret values. Of the output of a call that still runs, it leaves out an end that
         may become one."""
         self.withheld = ""

@@ -88,6 +88,7 @@ class Fold:
                 continue
             entry.stored = True
             entry.announce = False
+            entry.size = len(bytes(message.content))
         return [self._open] if self._open is not None else []
 
     def add(self, updates: list[Update]) -> None:

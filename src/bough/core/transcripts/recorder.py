@@ -20,7 +20,8 @@ from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import store_state
 from bough.core.transcripts.entry import SPOKEN_KINDS, Entry
-from bough.core.transcripts.fold import Fold
+from bough.core.transcripts.fold import STATE, Fold
+from bough.core.transcripts.quota import UNLIMITED, StoredSize, TurnQuota
 from bough.errors import BoughError, Unavailable
 from bough.model.message import Message, Role, raw
 from bough.model.redaction import NOTHING_SECRET, Redactor
@@ -64,13 +65,18 @@ class Recorder:
         vocabulary: ToolVocabulary | None = None,
         redactor: Redactor = NOTHING_SECRET,
         withheld: Mapping[str, str] | None = None,
+        limit: int = UNLIMITED,
     ) -> None:
         """Takes the agent's words for its tools, if it has a catalog entry; what masks the secret values that it was
-        started with; and the ends of messages that an earlier server withheld, because they may become such values."""
+        started with; the ends of messages that an earlier server withheld, because they may become such values; and the
+        largest size of a transcript without its own limit."""
         self._store = store
         self._vocabulary = vocabulary
         self.redactor = redactor
         self._withheld = dict(withheld or {})
+        self.quota = TurnQuota(limit)
+        # Set when the transcript is full: what the agent says from then on is not stored.
+        self.full = asyncio.Event()
         self._hub = hub
         self._session_id = session_id
         self._keeper_id = keeper_id
@@ -97,6 +103,7 @@ class Recorder:
         """Starts a turn: what follows belongs to this task."""
         self._task_id = task_id
         self._fold = Fold(self._vocabulary, self.redactor)
+        self.full.clear()
 
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
         """Continues a turn that an earlier server recorded up to line `stored`."""
@@ -133,7 +140,7 @@ class Recorder:
         self.received(last)
         self._sealed = self._held is not None
         fold = self._fold
-        fold.add(updates)
+        fold.add([update for update in updates if update.kind in STATE] if self.full.is_set() else updates)
         for entry in fold.grown:
             if entry.stored:
                 self._publish(entry)
@@ -218,8 +225,11 @@ class Recorder:
             if not writes and not state and also is None:
                 return None
 
+            size: StoredSize | None = None
+
             async def work(change: Change) -> T | None:
-                await self._write(change, task_id, writes, state)
+                nonlocal size
+                size = await self._write(change, task_id, writes, state)
                 await change.tx.run(KEEPERS.stored, id=self._keeper_id, stored=received)
                 if self._unsure or withheld != self._withheld:
                     await change.tx.run(KEEPERS.withhold, id=self._keeper_id, withheld=raw(withheld))
@@ -237,6 +247,9 @@ class Recorder:
             if ends and self._held is not None:
                 self._received, self._held, self._sealed = max(received, self._held), None, False
             self._written(writes)
+            self.quota.observe(size)
+            if self.quota.full:
+                self.full.set()
             self._confirm(received)
             return result
 
@@ -257,8 +270,10 @@ class Recorder:
         for entry in entries:
             if entry.stored:
                 self._publish(entry)
+        short = self.quota.nearly_full
         writes = [
-            Write(entry, entry.id, entry.role, entry.content(), not entry.stored, entry.announce) for entry in entries
+            Write(entry, entry.id, entry.role, entry.content(short), not entry.stored, entry.announce)
+            for entry in entries
         ]
         state: dict[str, dict[str, Any]] = {kind: self.redactor.value(body) for kind, body in fold.state.items()}
         for entry in entries:
@@ -270,7 +285,8 @@ class Recorder:
 
     async def _write(
         self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
-    ) -> None:
+    ) -> StoredSize | None:
+        """Stores messages and state. Returns the new size of the transcript, if it has changed."""
         moment = await records.message_time(change, self._session_id) if writes else change.now
         stored: set[str] = set()
         if self._unsure:
@@ -294,10 +310,13 @@ class Recorder:
             await change.tx.run(SESSIONS.touch, id=self._session_id, added=len(new), now=change.now)
         if state:
             await store_state(change, self._session_id, state)
+        growth = sum(len(bytes(write.content)) - write.entry.size for write in writes)
+        return await self.quota.grow(change, self._session_id, task_id, growth) if writes else None
 
     def _written(self, writes: list[Write]) -> None:
         for write in writes:
             entry = write.entry
+            entry.size = len(bytes(write.content))
             if write.is_new:
                 entry.stored = True
                 if entry.kind in SPOKEN_KINDS:

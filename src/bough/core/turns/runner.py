@@ -29,9 +29,10 @@ from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
-from bough.core.transcripts import agent_notes
+from bough.core.transcripts import agent_notes, quota
 from bough.core.turns.continuation_prompt import continuation
 from bough.core.turns.crash_limit import CrashLimit
+from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
@@ -60,6 +61,7 @@ class Runner:
         self.permissions = Permissions(store, settings, agents)
         self.checkpoints = Checkpoints(store, settings)
         self.lost_turns = LostTurns(store, settings, agents)
+        self._full_transcripts = FullTranscripts(self.cancel)
 
     # Turns
 
@@ -135,6 +137,7 @@ class Runner:
     async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
+        await self._store.read(lambda tx: quota.check(tx, session.id, self._settings))
         # An agent that a crash cut off, or that works on after its turn, may have left one.
         await self.remove_forged_link(session)
         await self.checkpoints.check_folder(session.cwd)
@@ -204,7 +207,8 @@ class Runner:
     async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
         """Sends the prompt, unless an earlier server did, and waits for the end of the turn."""
         task = claimed.task
-        result = await agent.prompt(blocks, f"{task.id}:{task.attempt}")
+        async with self._full_transcripts.watched(agent, task):
+            result = await agent.prompt(blocks, f"{task.id}:{task.attempt}")
         why = None
         if result.stop_reason == "cancelled":
             why = await self._read(lambda tx: turns.called_off(tx, task))

@@ -73,6 +73,19 @@ SELECT env FROM session_private WHERE session_id = :id
 SELECT p.env, s.mcp_server_ids, k.secrets
 FROM sessions s JOIN session_private p ON p.session_id = s.id LEFT JOIN keepers k ON k.session_id = s.id WHERE s.id = :id
 
+-- name: grow
+-- Adds to the size of a session's transcript.
+UPDATE session_private SET transcript_bytes = transcript_bytes + :size WHERE session_id = :id
+RETURNING transcript_bytes, transcript_limit
+
+-- name: transcript_size
+-- Returns the size of a session's transcript, and its own limit.
+SELECT transcript_bytes, transcript_limit FROM session_private WHERE session_id = :id
+
+-- name: limit_transcript
+-- Sets the limit of a session's transcript.
+UPDATE session_private SET transcript_limit = :limit WHERE session_id = :id
+
 -- name: set_env
 -- Replaces a session's environment values.
 UPDATE session_private SET env = :env WHERE session_id = :id

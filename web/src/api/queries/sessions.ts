@@ -65,6 +65,16 @@ export const budgetQuery = (sessionId: string) =>
   });
 export const useBudget = (sessionId: string) => useQuery(budgetQuery(sessionId));
 
+/** The size of a session's transcript and its limit. It grows without events, so it is fetched each time it is shown. */
+export const transcriptSizeQuery = (sessionId: string) =>
+  queryOptions({
+    queryKey: ["transcriptSize", sessionId],
+    queryFn: () =>
+      dataOf(api.GET("/api/sessions/{sessionId}/transcript", { params: { path: { sessionId } } })),
+    staleTime: 0,
+  });
+export const useTranscriptSize = (sessionId: string) => useQuery(transcriptSizeQuery(sessionId));
+
 /** The active sessions of a repository, in all of its folders. */
 export const activeInRepoQuery = (repoId: string) =>
   queryOptions({

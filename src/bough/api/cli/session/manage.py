@@ -33,6 +33,7 @@ from bough.api.cli.session.options import (
     merge_callback,
     parse_pairs,
 )
+from bough.api.cli.session.print_size import describe_size
 from bough.api.cli.session.prompt import Follow, SessionId, follow_session, read_text
 from bough.api.cli.worktree.find import find_worktree
 
@@ -212,6 +213,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("env", ", ".join(clean(name) for name in session["env"])),
             ("mcp", ", ".join(server_names(ctx.client, session["mcpServerIds"]))),
             ("context", ", ".join(clean(file.removeprefix(f"{session['cwd']}/")) for file in session["contextFiles"])),
+            ("transcript", describe_size(ctx.client.get(path("sessions", session["id"], "transcript")).value)),
             ("folder", clean(session["cwd"])),
             ("repo", f"{short(session['repoId'])}  {clean(session['repo']['name'])}"),
             ("created", f"{moment(session['createdAt'])} ({ago(session['createdAt'])})"),

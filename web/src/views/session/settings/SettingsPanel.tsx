@@ -15,6 +15,7 @@ import { UnattendedSelect } from "@/views/forms/fields/UnattendedSelect";
 import { BudgetForm } from "./BudgetForm";
 import css from "./Settings.module.css";
 import { draftOf, patchOf, type SettingsDraft } from "./settingsDraft";
+import { TranscriptLimitForm } from "./TranscriptLimitForm";
 
 export function SettingsPanel({
   session,
@@ -129,6 +130,7 @@ export function SettingsPanel({
         </div>
       </form>
       {session.kind === "root" && <BudgetForm sessionId={session.id} />}
+      <TranscriptLimitForm sessionId={session.id} />
       <Facts session={session} />
     </div>
   );

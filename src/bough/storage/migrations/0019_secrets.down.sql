@@ -1,2 +1,0 @@
-ALTER TABLE keepers DROP COLUMN withheld;
-ALTER TABLE keepers DROP COLUMN secrets;

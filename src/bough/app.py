@@ -46,8 +46,8 @@ from bough.core.state.callbacks import Callbacks
 from bough.core.store.transactions import Store
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
-from bough.core.transcripts.quota import Quotas
 from bough.core.transcripts.read import Transcript
+from bough.core.transcripts.transcript_limit import TranscriptLimits
 from bough.core.trees.branch import Branches
 from bough.core.trees.prune import Pruning
 from bough.core.trees.race.keep import RaceResults
@@ -156,7 +156,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         tasks=tasks,
         files=Files(store),
         transcript=Transcript(store),
-        quotas=Quotas(store, settings),
+        transcript_limits=TranscriptLimits(store, settings),
         search=Search(store),
         approvals=Approvals(store, catalog, calls.check),
         rules=Rules(store, catalog),

@@ -34,8 +34,8 @@ from bough.core.state.callbacks import Callbacks
 from bough.core.store.transactions import Store
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
-from bough.core.transcripts.quota import Quotas
 from bough.core.transcripts.read import Transcript
+from bough.core.transcripts.transcript_limit import TranscriptLimits
 from bough.core.trees.branch import Branches
 from bough.core.trees.prune import Pruning
 from bough.core.trees.race.keep import RaceResults
@@ -73,7 +73,7 @@ class Services:
     tasks: Tasks
     files: Files
     transcript: Transcript
-    quotas: Quotas
+    transcript_limits: TranscriptLimits
     search: Search
     approvals: Approvals
     rules: Rules

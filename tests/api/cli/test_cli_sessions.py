@@ -182,3 +182,19 @@ async def test_a_mode_is_applied_at_once(server: Running, cli: Cli, session: dic
     assert (await client.wait_task(task))["permissionMode"] == "allow-all"
     idle = await cli("session", "set", session["id"], "--mode", "plan", "--now")
     assert idle.code == 0 and idle.err == "" and "mode plan" in idle.out
+
+
+async def test_the_size_of_a_transcript(cli: Cli, session: dict[str, Any]) -> None:
+    """R4: A transcript's size and limit are shown, and the limit is set in bytes, with a unit, or to the server's."""
+    shown = await cli("session", "transcript", session["id"])
+    assert shown.code == 0 and shown.out.strip().endswith("of 256.0 MiB")
+    assert (
+        (await cli("session", "transcript", session["id"], "--limit", "1.5G"))
+        .out.strip()
+        .endswith("of 1.5 GiB, its own limit")
+    )
+    assert "1.5 GiB, its own limit" in (await cli("session", "show", session["id"])).out
+    answer = await cli("--json", "session", "transcript", session["id"], "--limit", "server")
+    assert json.loads(answer.out)["ownLimit"] is None
+    wrong = await cli("session", "transcript", session["id"], "--limit", "lots")
+    assert wrong.code == 2 and "512M" in wrong.err

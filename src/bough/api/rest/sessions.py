@@ -26,7 +26,7 @@ from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
 from bough.core.transcripts import export
 from bough.core.transcripts import inherited as inheritance
 from bough.core.transcripts.files import NewFiles
-from bough.core.transcripts.quota import TranscriptLimit, TranscriptSize
+from bough.core.transcripts.transcript_limit import TranscriptLimit, TranscriptSize
 from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo
@@ -261,7 +261,7 @@ def _values(session: Session) -> tuple[Any, ...]:
     summary="Get the size of a session's transcript and its limit",
 )
 async def get_transcript_size(services: Services, session_id: Id) -> TranscriptSize:
-    return await services.quotas.get(session_id)
+    return await services.transcript_limits.get(session_id)
 
 
 @put(
@@ -272,7 +272,7 @@ async def get_transcript_size(services: Services, session_id: Id) -> TranscriptS
 async def set_transcript_limit(
     services: Services, caller: Caller, session_id: Id, data: JSONBody[TranscriptLimit]
 ) -> TranscriptSize:
-    return await services.quotas.set(caller, session_id, data)
+    return await services.transcript_limits.set(caller, session_id, data)
 
 
 router = Router(

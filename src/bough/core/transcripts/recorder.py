@@ -21,7 +21,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import store_state
 from bough.core.transcripts.entry import SPOKEN_KINDS, Entry
 from bough.core.transcripts.fold import STATE, Fold
-from bough.core.transcripts.quota import UNLIMITED, StoredSize, TurnQuota
+from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
 from bough.errors import BoughError, Unavailable
 from bough.model.message import Message, Role, raw
 from bough.model.redaction import NOTHING_SECRET, Redactor
@@ -74,7 +74,7 @@ class Recorder:
         self._vocabulary = vocabulary
         self.redactor = redactor
         self._withheld = dict(withheld or {})
-        self.quota = TurnQuota(limit)
+        self.growth = TranscriptGrowth(limit)
         # Set when the transcript is full: what the agent says from then on is not stored.
         self.full = asyncio.Event()
         self._hub = hub
@@ -104,6 +104,7 @@ class Recorder:
         self._task_id = task_id
         self._fold = Fold(self._vocabulary, self.redactor)
         self.full.clear()
+        self.growth.full = False
 
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
         """Continues a turn that an earlier server recorded up to line `stored`."""
@@ -247,8 +248,8 @@ class Recorder:
             if ends and self._held is not None:
                 self._received, self._held, self._sealed = max(received, self._held), None, False
             self._written(writes)
-            self.quota.observe(size)
-            if self.quota.full:
+            self.growth.observe(size)
+            if self.growth.full:
                 self.full.set()
             self._confirm(received)
             return result
@@ -270,7 +271,7 @@ class Recorder:
         for entry in entries:
             if entry.stored:
                 self._publish(entry)
-        short = self.quota.nearly_full
+        short = self.growth.nearly_full
         writes = [
             Write(entry, entry.id, entry.role, entry.content(short), not entry.stored, entry.announce)
             for entry in entries
@@ -311,7 +312,7 @@ class Recorder:
         if state:
             await store_state(change, self._session_id, state)
         growth = sum(len(bytes(write.content)) - write.entry.size for write in writes)
-        return await self.quota.grow(change, self._session_id, task_id, growth) if writes else None
+        return await self.growth.grow(change, self._session_id, task_id, growth) if writes else None
 
     def _written(self, writes: list[Write]) -> None:
         for write in writes:

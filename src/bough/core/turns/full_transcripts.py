@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 import structlog
 
 from bough.core.live_agents.agent import Agent
-from bough.core.transcripts import quota
+from bough.core.transcripts import transcript_limit
 from bough.errors import AgentFailed
 from bough.model.task import Task
 
@@ -35,7 +35,7 @@ class FullTranscripts:
             yield
         except AgentFailed as error:
             if full.is_set():
-                raise quota.stopped(agent.recorder.quota.limit) from error
+                raise transcript_limit.stopped(agent.recorder.growth.limit) from error
             raise
         finally:
             if full.is_set():
@@ -45,11 +45,11 @@ class FullTranscripts:
             else:
                 stopping.cancel()
         if full.is_set():
-            raise quota.stopped(agent.recorder.quota.limit)
+            raise transcript_limit.stopped(agent.recorder.growth.limit)
 
     async def _stop_when_full(self, agent: Agent, task: Task) -> None:
         await agent.recorder.full.wait()
-        log.warning("transcript_full", session=agent.session_id, task=task.id, limit=agent.recorder.quota.limit)
+        log.warning("transcript_full", session=agent.session_id, task=task.id, limit=agent.recorder.growth.limit)
         await self._cancel(agent.session_id, task)
 
     def _stopped(self, stopping: asyncio.Task[None]) -> None:

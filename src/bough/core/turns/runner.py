@@ -29,7 +29,7 @@ from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
-from bough.core.transcripts import agent_notes, quota
+from bough.core.transcripts import agent_notes, transcript_limit
 from bough.core.turns.continuation_prompt import continuation
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.full_transcripts import FullTranscripts
@@ -137,7 +137,7 @@ class Runner:
     async def _attempt(self, claimed: Claimed) -> None:
         task, session = claimed.task, claimed.session
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
-        await self._store.read(lambda tx: quota.check(tx, session.id, self._settings))
+        await self._store.read(lambda tx: transcript_limit.check(tx, session.id, self._settings))
         # An agent that a crash cut off, or that works on after its turn, may have left one.
         await self.remove_forged_link(session)
         await self.checkpoints.check_folder(session.cwd)

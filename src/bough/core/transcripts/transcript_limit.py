@@ -47,7 +47,7 @@ class StoredSize(msgspec.Struct):
     transcript_limit: int | None
 
 
-class Quotas:
+class TranscriptLimits:
     """Shows and sets the limits of transcripts."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -81,7 +81,7 @@ class Quotas:
         return TranscriptSize(stored.transcript_bytes, limit, stored.transcript_limit)
 
 
-class TurnQuota:
+class TranscriptGrowth:
     """Follows the size of a transcript while a turn is recorded."""
 
     def __init__(self, limit: int = UNLIMITED) -> None:

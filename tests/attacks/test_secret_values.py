@@ -146,3 +146,12 @@ async def test_values_of_mcp_servers(server: Running, transport: str) -> None:
     shown = await client.get(f"/api/sessions/{session}/messages")
     assert not pieces(str(shown))
     assert not pieces((await client.http.get(f"/api/sessions/{session}/export")).text)
+
+
+async def test_paths_stay_readable(server: Running) -> None:
+    """R1: A value that is a path of this machine is not masked, but one that only begins like a path is."""
+    key = "/Zm9vYmFyYmF6cXV4"
+    env = {"HERE": str(server.root), "NEW": f"{server.root}/new", "LIST": f"/usr/bin:{server.root}", "KEY": key}
+    session = await open_session(server, env=env)
+    await server.client.ask(session, f"[[say {server.root} {server.root}/new /usr/bin {key}]]")
+    assert (await server.client.texts(session))[-1] == f"{server.root} {server.root}/new /usr/bin ***"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,12 +24,10 @@ def test_texts() -> None:
     assert redactor.text("key:\r\n  abcdefghijklmnopqrstuvwxyz0123\r\n") == "key:\r\n  ***\r\n"
 
 
-def test_values_that_are_no_secrets(tmp_path: Path) -> None:
-    """R1: Short values, ordinary words and paths are not masked, so that transcripts stay readable."""
-    values = ["12345", "production", "completed", str(tmp_path), f"{tmp_path}:{tmp_path}/new", "/usr/bin", "", "   "]
-    assert not Redactor(values)
+def test_values_that_are_no_secrets() -> None:
+    """R1: Short values and ordinary words are not masked, so that transcripts stay readable."""
+    assert not Redactor(["12345", "production", "completed", "", "   "])
     assert Redactor(["123456"]).text("1234567") == "***7"
-    assert Redactor([f"/{'x' * 40}"]).text(f"a /{'x' * 40}") == "a ***"
 
 
 @pytest.mark.parametrize(
@@ -64,9 +61,8 @@ def test_streams(text: str) -> None:
 
 def test_a_long_value() -> None:
     """R1: A value that is longer than what is compared at once is masked in pieces."""
-    value = "".join(chr(97 + number % 26) * 3 for number in range(LONGEST))
-    shown = Redactor([value]).text(f"a {value} b")
-    assert shown.startswith("a ***") and shown.endswith("*** b") and "abc" not in shown.replace(MASK, "")
+    value = "".join(random.Random(2).choices("abcdefghij", k=3 * LONGEST))
+    assert Redactor([value]).text(f"a {value} b") == f"a {3 * MASK} b"
 
 
 def test_json() -> None:

@@ -1,14 +1,13 @@
 """Replaces secret values by `***` in texts and JSON that people and programs read: whole texts, texts that arrive in
 pieces, and JSON values.
 
-Values shorter than six characters, ordinary words and paths are not treated as secrets, because transcripts
-would become unreadable without protecting anything.
+Values shorter than six characters and ordinary words are not treated as secrets, because transcripts would become
+unreadable without protecting anything.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, cast
@@ -172,7 +171,7 @@ def redactor_for(values: frozenset[str]) -> Redactor:
 def _forms(value: str) -> Iterable[str]:
     """Returns the forms in which a value may appear: as it is, inside JSON, inside an address, and by lines."""
     value = value.strip()
-    if not _is_secret(value):
+    if len(value) < SHORTEST or value in WORDS:
         return
     for form in (
         value,
@@ -193,20 +192,3 @@ def _pieces(form: str) -> Iterable[str]:
         piece = form[start : start + LONGEST]
         if len(piece) >= SHORTEST:
             yield piece
-
-
-def _is_secret(value: str) -> bool:
-    if len(value) < SHORTEST or value in WORDS:
-        return False
-    # A list of paths, like PATH itself.
-    return not all(_is_path(part) for part in value.split(":"))
-
-
-def _is_path(text: str) -> bool:
-    """Returns whether a text is the path of a file, or of one that could be created."""
-    folder = os.path.dirname(text)
-    return (
-        text.startswith("/")
-        and "\0" not in text
-        and (os.path.exists(text) or (folder != "/" and os.path.isdir(folder)))
-    )

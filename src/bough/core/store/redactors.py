@@ -3,6 +3,7 @@ started with. What is stored about the session is redacted with them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ async def redactor_of(tx: Tx, session_id: str) -> Redactor:
 
 
 async def secrets_of(tx: Tx, session_id: str) -> list[str]:
-    """Returns the secret values of a session."""
+    """Returns the secret values of a session, without paths."""
     columns = await tx.one(SESSIONS.secrets, _SecretColumns, id=session_id)
     if columns is None:
         return []
@@ -40,7 +41,20 @@ async def secrets_of(tx: Tx, session_id: str) -> list[str]:
     ids = msgspec.json.decode(columns.mcp_server_ids, type=list[str])
     for server in await tx.all(MCP.private, McpServer, ids=ids) if ids else []:
         values |= set(_secrets_of_server(server))
-    return sorted(value for value in values if value)
+    return sorted(value for value in values if value and not _is_path_list(value))
+
+
+def _is_path_list(value: str) -> bool:
+    """Returns whether a value consists of paths, like PATH. Paths are no secrets, and people need to read them."""
+    return all(_is_path(part) for part in value.split(":"))
+
+
+def _is_path(text: str) -> bool:
+    """Returns whether a text is the path of a file, or of one that could be created."""
+    if not text.startswith("/") or "\0" in text:
+        return False
+    folder = os.path.dirname(text)
+    return os.path.exists(text) or (folder != "/" and os.path.isdir(folder))
 
 
 def _secrets_of_server(server: McpServer) -> Iterable[str]:

@@ -124,13 +124,14 @@ async def test_tools_of_mcp_servers(real: Real, record: Record, http_tools: str,
     `SERVER/TOOL` decides about exactly that."""
     noted = place / "noted"
     ids = [
-        await stdio_server(real, "near", noted, "own label"),
+        # Longer values are secret, and masked where an agent repeats them.
+        await stdio_server(real, "near", noted, "own"),
         await added(real, name="far", transport="http", url=http_tools),
         await added(real, name="web", transport="sse", url=sse_tools),
     ]
     session = await real.session(permissionMode="default", mcpServerIds=ids)
     left_out = UNREACHABLE.get(real.agent, "")
-    for name, label, transport in (("near", "own label", "stdio"), ("far", "http", "http"), ("web", "sse", "SSE")):
+    for name, label, transport in (("near", "own", "stdio"), ("far", "http", "http"), ("web", "sse", "SSE")):
         if left_out.startswith(name):
             record(f"MCP on {transport}", "not attached, reported")
             continue

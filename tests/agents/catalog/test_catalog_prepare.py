@@ -105,8 +105,10 @@ def test_variables_that_settings_name(tmp_path: Path, monkeypatch: pytest.Monkey
     for name in ("ACME_KEY", "OTHER_KEY", "BOUGH_TOKEN", "ABLE"):
         monkeypatch.setenv(name, "server")
     patterns = ['env_key = "(?P<variable>[^"]+)"', 'other = "(OTHER_KEY)"']
-    env = prepared(tmp_path, entry(login=Login(named_in={str(settings): patterns, str(tmp_path / "none"): ["x"]}))).env
-    assert env["ACME_KEY"] == "server"
+    login = Login(env=["TINY_KEY"], named_in={str(settings): patterns, str(tmp_path / "none"): ["x"]})
+    start = prepared(tmp_path, entry(login=login))
+    env = start.env
+    assert env["ACME_KEY"] == "server" and start.keys == ["ACME_KEY"]
     assert env.keys().isdisjoint({"OTHER_KEY", "BOUGH_TOKEN", "ABLE"})
 
 

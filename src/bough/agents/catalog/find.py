@@ -79,15 +79,20 @@ def own_variables(entry: CatalogEntry) -> list[str]:
     its catalog file or the user's settings for it name them."""
     login = entry.login
     paths = (*login.files, *login.contents, *login.named_in, *entry.sandbox.write, *entry.sandbox.protect)
-    names = [*entry.inherit, *login.env, *login.also]
+    names = [*entry.inherit, *key_variables(entry), *login.also]
     names += [path[1:].partition("/")[0] for path in paths if path.startswith("$")]
     names += [name for start in entry.start.values() for name in start.json_env]
     names += [name for trigger, needed in login.also.items() if os.environ.get(trigger) for name in needed]
-    for file, patterns in login.named_in.items():
-        names += _named_variables(_path(file), patterns)
     if entry.home is not None and entry.home.variable:
         names.append(entry.home.variable)
     return names
+
+
+def key_variables(entry: CatalogEntry) -> list[str]:
+    """Returns the variables that may hold an agent's keys: those that its file lists, and those that the user's settings
+    name."""
+    named = [_named_variables(_path(file), patterns) for file, patterns in entry.login.named_in.items()]
+    return [*entry.login.env, *(name for names in named for name in names)]
 
 
 def _named_variables(file: Path, patterns: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
-from bough.agents.catalog.find import LocatedAgent, npm_folder, own_variables, startable
+from bough.agents.catalog.find import LocatedAgent, key_variables, npm_folder, own_variables, startable
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
 from bough.agents.inherited_env import inherited_env
@@ -38,6 +38,8 @@ class PreparedStart(msgspec.Struct, frozen=True):
     state: list[str] = []
     protected_state: list[str] = []
     readable: list[str] = []
+    # The variables in `env` that hold its keys.
+    keys: list[str] = []
 
 
 def prepare(
@@ -83,6 +85,7 @@ def prepare(
         state=_expanded(entry.sandbox.write, values | {"{data}": str(data)}, env),
         protected_state=_expanded(entry.sandbox.protect, values | {"{data}": str(data)}, env),
         readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
+        keys=[name for name in dict.fromkeys(key_variables(entry)) if name in env],
     )
 
 

@@ -49,7 +49,7 @@ async def open_conversation(
     patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
     can = corrected(entry, (await client.initialize(patience)).capabilities)
     servers, left_out = await context.servers(can, entry.corrections.stdio)
-    servers = guarded(servers, [name for name in entry.login.env if name in prepared.env])
+    servers = guarded(servers, prepared.keys)
     notices = [*prepared.notices, *left_out]
     instructions = prepared.instructions if can.system_prompt else ""
     options: dict[str, Any] = {

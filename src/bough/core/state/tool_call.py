@@ -62,6 +62,16 @@ async def take_up(change: Change, call: Call) -> Call:
     return resumed or call
 
 
+async def _unmasked(change: Change, call: Call, approval: Approval, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns a person's arguments for a call. Those that were left as they were shown keep their secret values."""
+    original: dict[str, Any] = msgspec.json.decode(call.arguments)
+    shown: dict[str, Any] = (await records.redactor(change, approval.session_id)).value(original)
+    return {
+        name: original[name] if name in original and value == shown.get(name) else value
+        for name, value in arguments.items()
+    }
+
+
 async def decided(
     change: Change, approval: Approval, *, by_person: bool, arguments: dict[str, Any] | None = None
 ) -> None:
@@ -76,7 +86,7 @@ async def decided(
         id=call.id,
         state="acting" if allowed else "denied",
         granted=allowed and by_person,
-        arguments=call.arguments if arguments is None else raw(arguments),
+        arguments=call.arguments if arguments is None else raw(await _unmasked(change, call, approval, arguments)),
         outcome=None if allowed else raw(denial(approval, by_person)),
         now=change.now,
     )

@@ -89,8 +89,8 @@ def own_variables(entry: CatalogEntry) -> list[str]:
 
 
 def key_variables(entry: CatalogEntry) -> list[str]:
-    """Returns the variables that may hold an agent's keys: those that its file lists, and those that the user's settings
-    name."""
+    """Returns the variables that may hold an agent's keys: those that its file lists, and those that the user's
+    settings name."""
     named = [_named_variables(_path(file), patterns) for file, patterns in entry.login.named_in.items()]
     return [*entry.login.env, *(name for names in named for name in names)]
 

@@ -203,10 +203,11 @@ async def add_approval(
     """Adds an approval: a pending question, or a decision that was made without a person. Whatever a person may read
     shows hidden characters as escapes and no secret value, at every door."""
     secrets = await redactor(change, asking.session_id)
-    shown_call = secrets.value(visible_call(tool_call))
-    if shown_call != visible_call(tool_call):
-        # What was asked cannot be read from the row any more, so that nobody but a person may decide about it.
-        shown_call = {**shown_call, "masked": True} if isinstance(shown_call, dict) else {"masked": True}
+    visible_tool_call = visible_call(tool_call)
+    shown_call: dict[str, Any] = secrets.value(visible_tool_call)
+    if shown_call != visible_tool_call:
+        # What was asked cannot be read from the row any more, so that nobody but a person may allow it.
+        shown_call["masked"] = True
     approval = await change.tx.one(
         APPROVALS.add,
         Approval,

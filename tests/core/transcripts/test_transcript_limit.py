@@ -11,6 +11,9 @@ import pytest
 from bough.agents.acp.wire import Update
 from bough.core.transcripts.recorder import Recorder
 from bough.core.transcripts.shorten import LONGEST_TEXT, MOST_ITEMS, shortened
+from bough.core.transcripts.transcript_limit import TranscriptLimit
+from bough.errors import Denied
+from bough.model.session import Caller
 from tests.api.error_responses import NOBODY, refused
 from tests.core.helpers import messages, misbehaving, open_session
 from tests.support.server import Running, serving
@@ -130,6 +133,14 @@ async def test_wrong_limits(server: Running, body: dict[str, Any]) -> None:
     session = await open_session(server)
     refused(await server.client.http.put(f"/api/sessions/{session}/transcript", json=body), 400)
     refused(await server.client.http.get(f"/api/sessions/{NOBODY}/transcript"), 404, "session_not_found")
+
+
+async def test_an_agent_cannot_raise_its_limit(server: Running) -> None:
+    """P2: Only people change the limit of a transcript."""
+    session = await open_session(server)
+    with pytest.raises(Denied) as denied:
+        await server.services.transcript_limits.set(Caller("session", session), session, TranscriptLimit(limit=None))
+    assert denied.value.code == "transcript_limit_for_people"
 
 
 def test_shortening() -> None:

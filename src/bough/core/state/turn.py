@@ -19,7 +19,6 @@ from bough.core.store.patience import patiently
 from bough.core.store.redactors import redacted_error
 from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
-from bough.core.transcripts import transcript_limit
 from bough.errors import BoughError, Busy
 from bough.model import message
 from bough.model.approval import CALL_KIND
@@ -36,7 +35,7 @@ GIVEN_UP = (
 QUEUE_PAUSED = "The queue behind it is paused until the next prompt or a resume."
 HELD_BACK = f"The prompt was not sent. {QUEUE_PAUSED}"
 # Errors that the next prompt would meet too, although the agent took the prompt.
-FAILS_AGAIN = ("agent_login", transcript_limit.FULL)
+FAILS_AGAIN = ("agent_login", "transcript_full")
 
 
 CalledOff = Literal["stopped", "denied"]

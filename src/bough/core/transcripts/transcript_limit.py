@@ -20,8 +20,6 @@ from bough.storage.backend import Tx
 
 NEARLY_FULL = 0.9
 """The part of the limit from which on the output of tools is shortened."""
-FULL = "transcript_full"
-"""The code of the error that stops a turn at the limit."""
 UNLIMITED = 1 << 62
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -118,13 +116,15 @@ async def check(tx: Tx, session_id: str, settings: Settings) -> None:
     """Raises `AgentFailed` (`transcript_full`) if a session's transcript has reached its limit."""
     stored = await tx.one(SESSIONS.transcript_size, StoredSize, id=session_id)
     if stored is not None and stored.transcript_bytes >= (limit := stored.transcript_limit or settings.max_transcript):
-        raise AgentFailed(FULL, f"The transcript of this session has reached its limit of {_size(limit)}. {_ADVICE}")
+        raise AgentFailed(
+            "transcript_full", f"The transcript of this session has reached its limit of {_size(limit)}. {_ADVICE}"
+        )
 
 
 def stopped(limit: int) -> AgentFailed:
     """Builds the error of a turn that was stopped at the limit."""
     return AgentFailed(
-        FULL,
+        "transcript_full",
         f"The turn was stopped, because the transcript of this session has reached its limit of {_size(limit)}. What "
         f"the agent said after that is not stored. {_ADVICE}",
     )

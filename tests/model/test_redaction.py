@@ -81,6 +81,12 @@ def test_json() -> None:
         "result": {"status": "completed", "output": "***"},
     }
     assert msgspec.json.decode(redactor.json(msgspec.Raw(b'{"text":"grey-4711"}'))) == {"text": "***"}
+    growing = {"output": {"output": "a grey-4"}, "content": [{"text": "red gr"}, {"text": "blue"}], "code": 1}
+    assert redactor.finished(growing) == {
+        "output": {"output": "a "},
+        "content": [{"text": "red "}, {"text": "blue"}],
+        "code": 1,
+    }
     same = msgspec.Raw(b'{ "text": "red" }')
     assert redactor.json(same) is same
     deep: Any = "grey-4711"

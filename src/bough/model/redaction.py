@@ -102,6 +102,17 @@ class Redactor:
             # A whole value reaches into what looked like the beginning of another.
             start = end
 
+    def finished(self, value: Any, depth: int = DEEPEST) -> Any:
+        """Returns a JSON value whose texts may still grow, without the ends that may become secret values."""
+        if isinstance(value, str):
+            return value[: self.unfinished(value)]
+        if depth and isinstance(value, list):
+            return [self.finished(item, depth - 1) for item in cast("list[Any]", value)]
+        if depth and isinstance(value, dict):
+            fields = cast("dict[str, Any]", value)
+            return {name: self.finished(item, depth - 1) for name, item in fields.items()}
+        return value
+
     def _beginning(self, text: str, start: int) -> int:
         """Returns the first place from which on the text is the beginning of a value, but not a whole one."""
         first = len(text)

@@ -119,9 +119,10 @@ class Entry:
         body, result = self.body, self.body.get("result")
         if self.kind == "tool" and isinstance(result, dict):
             result = cast("dict[str, Any]", result)
-            output = result.get("output")
-            if isinstance(output, str) and result.get("status") in OPEN_TOOL:
-                place = self.redactor.unfinished(output)
-                self.withheld = output[place:]
-                body = {**body, "result": {**result, "output": output[:place]}}
+            if result.get("status") in OPEN_TOOL:
+                shown: dict[str, Any] = self.redactor.finished(result) | {"status": result["status"]}
+                body = {**body, "result": shown}
+                if isinstance(output := result.get("output"), str):
+                    # Output that comes in pieces. Other texts are sent whole again when they have grown.
+                    self.withheld = output[len(shown["output"]) :]
         return self.redactor.value(body)

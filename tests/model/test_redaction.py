@@ -81,10 +81,14 @@ def test_json() -> None:
         "result": {"status": "completed", "output": "***"},
     }
     assert msgspec.json.decode(redactor.json(msgspec.Raw(b'{"text":"grey-4711"}'))) == {"text": "***"}
-    growing = {"output": {"output": "a grey-4"}, "content": [{"text": "red gr"}, {"text": "blue"}], "code": 1}
+    growing = {
+        "output": {"output": "a grey-4"},
+        "content": [{"type": "tag", "text": "red gr"}, {"text": "blue"}],
+        "code": 1,
+    }
     assert redactor.finished(growing) == {
         "output": {"output": "a "},
-        "content": [{"text": "red "}, {"text": "blue"}],
+        "content": [{"type": "tag", "text": "red "}, {"text": "blue"}],
         "code": 1,
     }
     same = msgspec.Raw(b'{ "text": "red" }')

@@ -55,6 +55,20 @@ _FIELDS = _EXACT | frozenset(
         *("result", "sessionUpdate", "signal", "status", "stderr", "terminalId", "update", "priority", "entries"),
     }
 )
+# Fields whose texts grow while a tool runs. Cutting others would change what they mean.
+_GROWING = frozenset(
+    {
+        "aggregatedOutput",
+        "aggregated_output",
+        "data",
+        "formatted_output",
+        "newText",
+        "output",
+        "stderr",
+        "stdout",
+        "text",
+    }
+)
 
 
 class Redactor:
@@ -103,14 +117,17 @@ class Redactor:
             start = end
 
     def finished(self, value: Any, depth: int = DEEPEST) -> Any:
-        """Returns a JSON value whose texts may still grow, without the ends that may become secret values."""
-        if isinstance(value, str):
-            return value[: self.unfinished(value)]
+        """Returns a JSON value that may still grow, without the ends of its texts that may become secret values."""
         if depth and isinstance(value, list):
             return [self.finished(item, depth - 1) for item in cast("list[Any]", value)]
         if depth and isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
-            return {name: self.finished(item, depth - 1) for name, item in fields.items()}
+            return {
+                name: item[: self.unfinished(item)]
+                if name in _GROWING and isinstance(item, str)
+                else self.finished(item, depth - 1)
+                for name, item in fields.items()
+            }
         return value
 
     def _beginning(self, text: str, start: int) -> int:

@@ -120,7 +120,7 @@ class Entry:
         if self.kind == "tool" and isinstance(result, dict):
             result = cast("dict[str, Any]", result)
             if result.get("status") in OPEN_TOOL:
-                shown: dict[str, Any] = self.redactor.finished(result) | {"status": result["status"]}
+                shown: dict[str, Any] = self.redactor.finished(result)
                 body = {**body, "result": shown}
                 if isinstance(output := result.get("output"), str):
                     # Output that comes in pieces. Other texts are sent whole again when they have grown.

@@ -56,7 +56,8 @@ async def test_an_agent_tells_its_secret_everywhere(tmp_path: Path) -> None:
         assert not pieces(await everything(client, session))
         # A beginning of the value that goes on differently is text like any other.
         assert (await client.texts(session))[0] == f"begin *** {SECRET[:3]} end"
-        [tool] = await messages(client, session, "tool")
+        [tool, other] = await messages(client, session, "tool")
+        assert other["result"]["output"] == "***"
         assert (tool["title"], tool["args"]["command"]) == ("Use ***", "curl ***")
         assert tool["result"]["output"] == "*** done" and tool["locations"] == [{"path": "/x/***.txt"}]
         assert tool["result"]["content"][0]["newText"] == "key=***"
@@ -130,22 +131,29 @@ async def test_a_killed_server_does_not_tell(tmp_path: Path) -> None:
             assert not pieces(await everything(client, session))
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_values_of_mcp_servers(server: Running, transport: str) -> None:
-    """R1: Environment values, headers and tokens in them that belong to a session's MCP servers are masked, too."""
+@pytest.mark.parametrize("place", ["env", "header", "query", "user"])
+async def test_values_of_mcp_servers(server: Running, place: str) -> None:
+    """R1: Environment values, headers and tokens in them, and secrets in the addresses of a session's MCP servers are
+    masked, too; so is a prompt with one, in messages, events and exports."""
     client = server.client
-    new: dict[str, Any] = {"name": "far", "transport": transport}
-    if transport == "stdio":
-        new |= {"command": "/bin/cat", "env": {"KEY": SECRET}}
-    else:
-        new |= {"url": "http://127.0.0.1:9/x", "headers": {"authorization": f"Bearer {SECRET}"}}
-    mcp = await client.post("/api/mcp-servers", new)
+    far: dict[str, Any] = {"transport": "http", "url": "http://127.0.0.1:9/x"}
+    plain = {"Content-Type": "application/json"}
+    ways: dict[str, dict[str, Any]] = {
+        "env": {"transport": "stdio", "command": "/bin/cat", "env": {"KEY": SECRET}},
+        "header": far | {"headers": plain | {"authorization": f"Bearer {SECRET}"}},
+        "query": far | {"url": f"http://127.0.0.1:9/x?key={SECRET}&v=2"},
+        "user": far | {"url": f"http://{SECRET}@127.0.0.1:9/x"},
+    }
+    mcp = await client.post("/api/mcp-servers", {"name": "far", **ways[place]})
     session = await open_session(server, mcpServerIds=[mcp["id"]])
-    await client.ask(session, f"[[say The key is {SECRET}, indeed.]]")
-    assert "The key is ***, indeed." in "\n".join(await client.texts(session))
+    await client.ask(session, f"[[say The key is {SECRET}, application/json.]]")
+    assert "The key is ***, application/json." in "\n".join(await client.texts(session))
     shown = await client.get(f"/api/sessions/{session}/messages")
     assert not pieces(str(shown))
     assert not pieces((await client.http.get(f"/api/sessions/{session}/export")).text)
+    async with client.events(cursor=0) as events:
+        await events.until(lambda event: event["type"] == "stream.ready")
+        assert not pieces(str(events.seen))
 
 
 async def test_paths_stay_readable(server: Running) -> None:

@@ -11,13 +11,14 @@ import pytest
 from bough.model.redaction import LONGEST, MASK, Redactor
 
 KEY = "-----BEGIN KEY-----\nabcdefghijklmnopqrstuvwxyz0123\n-----END KEY-----"
-VALUES = ("grey-4711", "https://h/a", "https://h/a/secret", 'qu"o\\te\nx', "abcabd", "12345678", KEY)
+VALUES = ("grey-4711", "https://h/a", "https://h/a/secret", 'qu"o\\te\nx', "abcabd", "1234567890", KEY)
 
 
 def test_texts() -> None:
     """R1: Every occurrence becomes the mask, the longest value first, and also as part of JSON or an address."""
     redactor = Redactor(VALUES)
     assert redactor.text("a grey-4711 b grey-4711") == "a *** b ***"
+    assert redactor.text('a qu"o\\te x b') == "a *** b"
     assert redactor.text("https://h/a/secret https://h/a/other") == "*** ***/other"
     assert redactor.text('{"x": "qu\\"o\\\\te\\nx"}') == '{"x": "***"}'
     assert redactor.text("?q=qu%22o%5Cte%0Ax&r") == "?q=***&r"
@@ -37,7 +38,7 @@ def test_values_that_are_no_secrets() -> None:
         "grey-grey-4711",
         "https://h/a/sec https://h/a/secret https://h/a",
         "abcabcabd gre",
-        "ggrey-471",
+        "ggrey-47",
         f"{KEY} end",
         "nothing",
     ],
@@ -59,6 +60,33 @@ def test_streams(text: str) -> None:
         assert shown + stream.close() == redactor.text(text)
 
 
+def test_values_that_overlap() -> None:
+    """R1: A text in pieces is masked like the whole text, even if values repeat themselves or overlap, and then shows
+    no whole value."""
+    chance = random.Random(3)
+    for _ in range(2000):
+        values = ["".join(chance.choices("abc", k=chance.randint(6, 9))) for _ in range(chance.randint(1, 4))]
+        redactor = Redactor(values)
+        parts = [chance.choice(values)[: chance.randint(1, 9)] if chance.random() < 0.5 else "d" for _ in range(12)]
+        text = "".join(parts) + "d"
+        stream, shown, place = redactor.stream(), "", 0
+        while place < len(text):
+            size = chance.randint(1, 6)
+            shown += stream.feed(text[place : place + size])
+            place += size
+        shown += stream.close()
+        assert shown == redactor.text(text)
+        assert not any(value in shown for value in values)
+
+
+def test_a_value_that_breaks_off() -> None:
+    """R1: A text that ends in the middle of a value shows a few of its characters at most."""
+    redactor = Redactor(VALUES)
+    for text, shown in (("a grey-471", "a ***"), ("a grey-4", "a grey-4"), ("https://h/a/sec", "***")):
+        stream = redactor.stream()
+        assert stream.feed(text) + stream.close() == shown
+
+
 def test_a_long_value() -> None:
     """R1: A value that is longer than what is compared at once is masked in pieces."""
     value = "".join(random.Random(2).choices("abcdefghij", k=3 * LONGEST))
@@ -71,24 +99,24 @@ def test_json() -> None:
     content: dict[str, Any] = {
         "type": "tool",
         "toolCallId": "grey-4711",
-        "args": {"grey-4711": ["x grey-4711", 12345678, True, None, 1.5]},
+        "args": {"grey-4711": ["x grey-4711", 1234567890, 200000, True, None, 1.5]},
         "result": {"status": "completed", "output": "grey-4711"},
     }
     assert redactor.value(content) == {
         "type": "tool",
         "toolCallId": "grey-4711",
-        "args": {"***": ["x ***", "***", True, None, 1.5]},
+        "args": {"***": ["x ***", "***", 200000, True, None, 1.5]},
         "result": {"status": "completed", "output": "***"},
     }
     assert msgspec.json.decode(redactor.json(msgspec.Raw(b'{"text":"grey-4711"}'))) == {"text": "***"}
     growing = {
         "output": {"output": "a grey-4"},
-        "content": [{"type": "tag", "text": "red gr"}, {"text": "blue"}],
+        "content": [{"type": "tag", "text": "red gr"}, {"text": "blue"}, {"newText": "a gr"}],
         "code": 1,
     }
     assert redactor.finished(growing) == {
         "output": {"output": "a "},
-        "content": [{"type": "tag", "text": "red "}, {"text": "blue"}],
+        "content": [{"type": "tag", "text": "red "}, {"text": "blue"}, {"newText": "a gr"}],
         "code": 1,
     }
     same = msgspec.Raw(b'{ "text": "red" }')

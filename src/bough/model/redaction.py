@@ -8,7 +8,8 @@ unreadable without protecting anything.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import quote
@@ -20,6 +21,10 @@ SHORTEST = 6
 """Shorter values are not masked."""
 LONGEST = 4096
 """Longer values are looked for in pieces of this length."""
+SHORTEST_NUMBER = 10
+"""Numbers in JSON are masked from this many digits on: shorter ones are mostly sizes and counts."""
+SHORTEST_END = 8
+"""An incomplete value at the end of a text is masked from this length on, if it is a third of the value."""
 SHORTEST_LINE = 20
 """Lines of a value are looked for by themselves from this length on: a key may be printed with other line ends."""
 DEEPEST = 100
@@ -40,7 +45,18 @@ WORDS = frozenset(
         *("verbose", "warning", "notice", "always", "xterm-256color", "C.UTF-8", "en_US.UTF-8"),
         # Words in the fields of messages, tool calls and approvals that programs compare.
         *("allowed", "callback", "cancelled", "completed", "content", "delete", "denied", "execute", "failed"),
-        *("in_progress", "omitted", "outcome", "pending", "policy", "resource", "resource_link", "running", "search"),
+        *(
+            "in_progress",
+            "medium",
+            "omitted",
+            "outcome",
+            "pending",
+            "policy",
+            "resource",
+            "resource_link",
+            "running",
+            "search",
+        ),
         *("stopped", "switch_mode", "system", "terminal", "thought", "update"),
     }
 )
@@ -62,7 +78,6 @@ _GROWING = frozenset(
         "aggregated_output",
         "data",
         "formatted_output",
-        "newText",
         "output",
         "stderr",
         "stdout",
@@ -77,17 +92,39 @@ class Redactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         # Longer ones first: a value may be part of another.
         self._values = sorted({form for value in values for form in _forms(value)}, key=lambda form: (-len(form), form))
-        self._numbers = frozenset(form for form in self._values if form.isdecimal())
+        self._numbers = frozenset(form for form in self._values if form.isdecimal() and len(form) >= SHORTEST_NUMBER)
 
     def __bool__(self) -> bool:
         return bool(self._values)
 
     def text(self, text: str) -> str:
-        """Returns a text with every secret value masked."""
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, MASK)
-        return text
+        """Returns a text with every secret value masked: from left to right, and the longest of those that begin at the
+        same place."""
+        parts: list[str] = []
+        done = 0
+        for begin, end in self._matches(text):
+            parts += (text[done:begin], MASK)
+            done = end
+        return "".join([*parts, text[done:]]) if parts else text
+
+    def divide(self, text: str) -> tuple[str, str]:
+        """Divides a text that may go on: returns its masked beginning, and an end that may become a secret value."""
+        parts: list[str] = []
+        done, place = 0, self._unfinished(text, 0)
+        for begin, end in self._matches(text):
+            if begin >= place:
+                break
+            parts += (text[done:begin], MASK)
+            done = end
+            if end > place:
+                place = self._unfinished(text, end)
+        return "".join([*parts, text[done:place]]), text[place:]
+
+    def gives_away(self, text: str) -> bool:
+        """Returns whether a text is a large part of a secret value, from its beginning."""
+        return len(text) >= SHORTEST_END and any(
+            3 * len(text) >= len(value) and value.startswith(text) for value in self._values
+        )
 
     def value(self, value: Any) -> Any:
         """Returns a JSON value with the secret values in its texts and names masked."""
@@ -105,32 +142,36 @@ class Redactor:
         """Returns a filter for a text that arrives in pieces; `withheld` is what an earlier one kept back."""
         return RedactedStream(self, withheld)
 
-    def unfinished(self, text: str) -> int:
-        """Returns where the end of a text begins that may become a secret value when the text goes on."""
-        start = 0
-        while True:
-            place = self._beginning(text, start)
-            end = max((self._end_of_match(text, value, place) for value in self._values), default=place)
-            if end <= place:
-                return place
-            # A whole value reaches into what looked like the beginning of another.
-            start = end
-
     def finished(self, value: Any, depth: int = DEEPEST) -> Any:
-        """Returns a JSON value that may still grow, without the ends of its texts that may become secret values."""
+        """Returns a JSON value that may still grow. The texts that do are masked, and lack an end that may become a
+        secret value."""
         if depth and isinstance(value, list):
             return [self.finished(item, depth - 1) for item in cast("list[Any]", value)]
         if depth and isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
             return {
-                name: item[: self.unfinished(item)]
+                name: self.divide(item)[0]
                 if name in _GROWING and isinstance(item, str)
                 else self.finished(item, depth - 1)
                 for name, item in fields.items()
             }
         return value
 
-    def _beginning(self, text: str, start: int) -> int:
+    def _matches(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yields where secret values begin and end."""
+        # The next place of each value. Longer ones come first, and win at the same place.
+        shorter = self._values[bisect_left(self._values, -len(text), key=_longer_first) :]
+        places = {value: place for value in shorter if (place := text.find(value)) >= 0}
+        while places:
+            first = min(places, key=places.__getitem__)
+            end = places[first] + len(first)
+            yield places[first], end
+            for value in [value for value, place in places.items() if place < end]:
+                places[value] = text.find(value, end)
+                if places[value] < 0:
+                    del places[value]
+
+    def _unfinished(self, text: str, start: int) -> int:
         """Returns the first place from which on the text is the beginning of a value, but not a whole one."""
         first = len(text)
         for value in self._values:
@@ -141,11 +182,6 @@ class Redactor:
                     break
                 place += 1
         return first
-
-    def _end_of_match(self, text: str, value: str, place: int) -> int:
-        """Returns the end of a value that begins before a place and ends after it, or the place."""
-        found = text.find(value, max(0, place - len(value) + 1), place + len(value) - 1)
-        return found + len(value) if 0 <= found < place else place
 
     def _masked(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
@@ -176,15 +212,13 @@ class RedactedStream:
 
     def feed(self, text: str) -> str:
         """Takes the next piece, and returns what can be shown now."""
-        text = self.withheld + text
-        place = self._redactor.unfinished(text)
-        self.withheld = text[place:]
-        return self._redactor.text(text[:place])
+        shown, self.withheld = self._redactor.divide(self.withheld + text)
+        return shown
 
     def close(self) -> str:
-        """Returns what was kept back, because nothing more will come."""
+        """Returns what was kept back, because nothing more will come. A large part of a value is masked."""
         text, self.withheld = self.withheld, ""
-        return self._redactor.text(text)
+        return MASK if self._redactor.gives_away(text) else self._redactor.text(text)
 
 
 NOTHING_SECRET = Redactor()
@@ -197,12 +231,14 @@ def redactor_for(values: frozenset[str]) -> Redactor:
 
 
 def _forms(value: str) -> Iterable[str]:
-    """Returns the forms in which a value may appear: as it is, inside JSON, inside an address, and by lines."""
+    """Returns the forms in which a value may appear: as it is, on one line, inside JSON, inside an
+    address, and by lines."""
     value = value.strip()
     if len(value) < SHORTEST or value in WORDS:
         return
     for form in (
         value,
+        " ".join(value.split()),
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
         quote(value, safe="", errors="replace"),
@@ -213,6 +249,10 @@ def _forms(value: str) -> Iterable[str]:
         for line in lines:
             if len(line) >= SHORTEST_LINE and not line.startswith("-----"):
                 yield from _pieces(line)
+
+
+def _longer_first(form: str) -> int:
+    return -len(form)
 
 
 def _pieces(form: str) -> Iterable[str]:

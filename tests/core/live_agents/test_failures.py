@@ -40,7 +40,7 @@ def test_a_missing_variable_is_named(tmp_path: Path) -> None:
     with pytest.raises(AgentFailed) as raised:
         failures.check("end_turn", "Missing environment variable: `ACME_KEY`.")
     assert raised.value.code == "agent_login"
-    assert "misses the environment variable ACME_KEY," in raised.value.message
+    assert "needs the environment variable ACME_KEY," in raised.value.message
     assert "--env ACME_KEY=VALUE" in raised.value.message
     with pytest.raises(AgentFailed) as raised:
         failures.check("end_turn", "Missing environment variable")

@@ -12,7 +12,7 @@ from typing import Any
 from tests.support.misbehaving_agents.protocol import SESSION, answer, messages, say
 
 
-def update(kind: str, **fields: Any) -> None:
+def update(kind: str, /, **fields: Any) -> None:
     say(method="session/update", params={"sessionId": SESSION, "update": {"sessionUpdate": kind, **fields}})
 
 
@@ -36,6 +36,11 @@ def tell(value: str) -> None:
         time.sleep(0.05)
     content = [{"type": "diff", "path": f"/x/{value}", "oldText": None, "newText": f"key={value}"}]
     update("tool_call_update", toolCallId="c1", status="completed", content=content)
+    # A call need not have a status.
+    update("tool_call", toolCallId="c0", title="Print")
+    for character in value:
+        update("tool_call_update", toolCallId="c0", _meta={"terminal_output_delta": {"data": character}})
+        time.sleep(0.02)
     update("plan", entries=[{"content": f"Use {value}", "status": "pending", "priority": "high"}])
     update("session_info_update", title=f"About {value}")
     update("available_commands_update", availableCommands=[{"name": "x", "description": value}])

@@ -9,7 +9,7 @@ const BATCH_DELAY = 200;
 
 /** Queries to refetch when a record of a kind changes. */
 const DEPENDENT_QUERIES: Record<string, string[]> = {
-  session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks"],
+  session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks", "transcriptSize"],
   task: ["home", "cards", "tree", "race", "raceDiff", "sessionDiff", "words", "budget"],
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
@@ -23,7 +23,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
 };
 
 /** Queries of which only those about the event's session are refetched: the home page may hold dozens. */
-const PER_SESSION = new Set(["raceDiff", "sessionDiff", "words"]);
+const PER_SESSION = new Set(["raceDiff", "sessionDiff", "words", "transcriptSize"]);
 
 export class EventApplier {
   #stale = new Set<string>();

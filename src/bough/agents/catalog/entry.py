@@ -41,7 +41,7 @@ class Login(_Table):
     # Further variables of the server that the agent inherits, by the variable that makes it need them.
     also: dict[str, list[str]] = {}
     # The user's settings files that name variables with keys, each with regular expressions. Their group `variable`
-    # holds a name, and the agent inherits that variable.
+    # holds a name, or several in quotes, and the agent inherits these variables.
     named_in: dict[str, list[str]] = {}
     # The agent's own program that logs a person in, for `bough agents login`.
     command: list[str] = []

@@ -18,6 +18,7 @@ How = Literal["installed", "npx"]
 # How many folders above a program its package.json may be.
 HIGHEST_PACKAGE = 6
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+QUOTED = re.compile(r"[\"']([A-Za-z_][A-Za-z0-9_]*)[\"']")
 
 
 class LocatedAgent(msgspec.Struct, frozen=True):
@@ -99,7 +100,12 @@ def _named_variables(file: Path, patterns: list[str]) -> list[str]:
     """Returns the names of variables that a settings file contains."""
     text = _text(file)
     matches = (match.groupdict() for pattern in patterns for match in re.finditer(pattern, text))
-    return [name for groups in matches if VARIABLE.fullmatch(name := groups.get("variable") or "")]
+    return [name for groups in matches for name in _names(groups.get("variable") or "")]
+
+
+def _names(text: str) -> list[str]:
+    """Returns the name of a variable, or all that a text holds in quotes."""
+    return [text] if VARIABLE.fullmatch(text) else QUOTED.findall(text)
 
 
 def _path(text: str) -> Path:

@@ -18,7 +18,7 @@ from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
 from bough.agents.catalog.find import LocatedAgent, key_variables, npm_folder, own_variables, startable
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
-from bough.agents.inherited_env import inherited_env
+from bough.agents.inherited_env import KEY_ENDINGS, inherited_env
 from bough.errors import Invalid
 
 
@@ -85,13 +85,21 @@ def prepare(
         state=_expanded(entry.sandbox.write, values | {"{data}": str(data)}, env),
         protected_state=_expanded(entry.sandbox.protect, values | {"{data}": str(data)}, env),
         readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
-        keys=[name for name in dict.fromkeys(key_variables(entry)) if name in env],
+        keys=_keys(entry, env, own),
     )
 
 
 def server_env(entry: CatalogEntry, added: Sequence[str] = ()) -> dict[str, str]:
     """Returns the server's variables that the agent inherits."""
     return inherited_env(os.environ, (*own_variables(entry), *added), entry.hide)
+
+
+def _keys(entry: CatalogEntry, env: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
+    """Returns the variables that hold the agent's keys: those that are known to, and those that its file lets it
+    inherit and that are named like keys."""
+    inherited = inherited_env(os.environ, own_variables(entry))
+    keys = {*key_variables(entry), *(name for name in inherited if name.endswith(KEY_ENDINGS) and name not in own)}
+    return [name for name in env if name in keys]
 
 
 def _home_name(entry: CatalogEntry, server_env: Mapping[str, str], env: Mapping[str, str]) -> str:

@@ -31,7 +31,7 @@ from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
 from bough.core.store.patience import patiently
-from bough.core.store.redactors import secrets_of
+from bough.core.store.redactors import redactor_of, secrets_of
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
@@ -237,13 +237,13 @@ class AgentPool:
         link = await self._launcher.attach(keeper.id, keeper.stored)
         read = self._store.read
 
-        async def settings(tx: Tx) -> tuple[PrivateColumns, ModeSettings, str]:
+        async def settings(tx: Tx) -> tuple[PrivateColumns, ModeSettings, Redactor]:
             # A turn that continues keeps the mode that it was sent with.
             as_sent = msgspec.structs.replace(session, permission_mode=await turn_mode(tx, session))
-            return await _start_settings(tx, entry, as_sent, self._settings, self.address)
+            private, mode, _ = await _start_settings(tx, entry, as_sent, self._settings, self.address)
+            return private, mode, await redactor_of(tx, session.id)
 
-        private, mode, _ = await patiently(lambda: read(settings), "an agent that is found again")
-        redactor = redactor_for(frozenset(msgspec.json.decode(keeper.secrets, type=list[str])))
+        private, mode, redactor = await patiently(lambda: read(settings), "an agent that is found again")
         withheld = msgspec.json.decode(keeper.withheld, type=dict[str, str])
         limit = self._settings.max_transcript
         recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools, redactor, withheld, limit)

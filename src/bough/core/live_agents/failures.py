@@ -115,7 +115,7 @@ class FailureDetector:
         variable = self._missing_variable(words)
         if variable:
             sentence = (
-                f"{entry.title} misses the environment variable {variable}, which its settings name for a key. "
+                f"{entry.title} needs the environment variable {variable}, which its settings name, but it is not set. "
                 f"Set it for the server and add its name to the setting agent_env, or set it for the session with "
                 f"--env {variable}=VALUE."
             )

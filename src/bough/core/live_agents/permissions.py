@@ -25,8 +25,10 @@ from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.model.approval import Approval
 from bough.model.message import raw
+from bough.model.redaction import Redactor
 from bough.model.session import Session
 from bough.model.task import Task
+from bough.model.tool import ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -119,9 +121,7 @@ class Permissions:
         session, servers, folders = await self._read_patiently(work)
         catalog = self._agents.catalog
         use = await asyncio.to_thread(tool_use.read, catalog, session.agent, session.cwd, body, servers, folders)
-        # The key is stored, and names the use to people.
-        use = msgspec.structs.replace(use, key=agent.recorder.redactor.text(use.key))
-        return ToolUseQuestion(question, use, body)
+        return ToolUseQuestion(question, _without_secrets(use, agent.recorder.redactor), body)
 
     async def _read_patiently(self, work: Callable[[Tx], Awaitable[T]]) -> T:
         return await patiently(lambda: self._store.read(work), "a question of an agent")
@@ -173,6 +173,17 @@ class Permissions:
         except TimeoutError:
             log.warning("answer_not_taken", session=agent.session_id, approval=approval_id)
             await agent.end()
+
+
+def _without_secrets(use: ToolUse, redactor: Redactor) -> ToolUse:
+    """Returns a tool use whose title and key, which are stored and shown, hold no secret values. They may have been cut
+    in the middle of one."""
+    place = len(use.key) - len(f" ({'':{tool_use.DIGEST}})")
+    name, digest = use.key[:place], use.key[place:]
+    if len(name) >= len(f"{use.kind}: ") + tool_use.LONGEST_TITLE:
+        name, _ = redactor.divide(name)
+    title = use.title if len(use.title) < tool_use.LONGEST_TITLE else redactor.divide(use.title)[0]
+    return msgspec.structs.replace(use, key=redactor.text(name) + digest, title=redactor.text(title))
 
 
 async def _judge(tx: Tx, agent: Agent, tool_question: ToolUseQuestion) -> JudgedRequest | None:

@@ -46,8 +46,8 @@ async def read_again(tx: Tx, catalog: Catalog, session: Session, approval: Appro
 
 
 def is_masked(approval: Approval) -> bool:
-    """Returns whether a secret value is masked in the stored tool call: what it does cannot be read again, so that
-    nobody but a person may allow it."""
+    """Returns whether a secret value is masked in the stored tool call: what it does cannot be read again, so only
+    a person may allow it."""
     return bool(msgspec.json.decode(approval.tool_call).get("masked"))
 
 

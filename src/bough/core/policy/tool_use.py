@@ -29,6 +29,7 @@ BY_PATH = ("read", "edit", "search")
 # Every file is looked up on disk, so a use that names more of them is of kind `other`.
 MOST_PATHS = 200
 LONGEST_PATH = 4096
+LONGEST_TITLE = 500
 # Arguments that agents usually put commands, files and patches in; an agent's vocabulary adds to them.
 COMMAND_ARGUMENTS = ("command", "cmd", "fullCommandText")
 PATH_ARGUMENTS = frozenset(
@@ -38,6 +39,8 @@ PATH_ARGUMENTS = frozenset(
 PATCH_ARGUMENTS = ("diff", "patch", "patchText", "input")
 # An agent describes the same command differently each time; a person is not asked again for that.
 DESCRIPTIONS = frozenset({"description", "justification"})
+# Characters of the digest at the end of a key.
+DIGEST = 16
 _PATCHED = re.compile(
     r"^(?:Index: |\+\+\+ |--- |rename (?:from|to) |\*\*\* (?:(?:Add|Update|Delete) File|Move to): )(.+?)(?:\t.*)?$",
     re.MULTILINE,
@@ -141,8 +144,8 @@ def call(body: Json) -> Json:
 
 
 def describe(title: str) -> str:
-    """Returns a title on one line, cut to 500 characters."""
-    return " ".join(title.replace("\0", "").split())[:500]
+    """Returns a title on one line, cut to `LONGEST_TITLE` characters."""
+    return " ".join(title.replace("\0", "").split())[:LONGEST_TITLE]
 
 
 # Names
@@ -342,4 +345,4 @@ def _key(
     if protected:
         exact.append([protection.path for protection in protected])
     digest = hashlib.sha256(msgspec.json.encode(exact, order="sorted")).hexdigest()
-    return f"{kind}: {describe(title)} ({digest[:16]})"
+    return f"{kind}: {describe(title)} ({digest[:DIGEST]})"

@@ -113,7 +113,7 @@ class Tasks:
                     MESSAGES.edit_queued,
                     Message,
                     task_id=task.id,
-                    content=(await records.redactor(change, task.session_id)).json(content),
+                    content=(await change.redactor(task.session_id)).json(content),
                     queued_base=QUEUED_BASE,
                     now=await records.message_time(change, task.session_id),
                 )

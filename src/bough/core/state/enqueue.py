@@ -75,6 +75,9 @@ async def enqueue(
     change.task("task.created", task)
     place = QUEUED_BASE + task.position
     shown = content if content is not None else user_text(prompt, files)
+    if from_session is not None:
+        # A session may repeat its own secret values to another.
+        shown = (await change.redactor(from_session)).json(shown)
     await records.insert_message(change, new_id(), session.id, task.id, place, "user", shown)
     await change.tx.run(SESSIONS.touch, id=session.id, added=1, now=change.now)
     change.wake()

@@ -3,13 +3,15 @@ attempt comes: at once, when a person says so, or when the session is resumed. T
 
 from __future__ import annotations
 
+import msgspec
+
 from bough.core.state import session as lifecycle
 from bough.core.state import task_ended
 from bough.core.state.cost import grown_cost
 from bough.core.state.turn import Outcome, failure, finish
 from bough.core.store import records
 from bough.core.store.redactors import redacted_error
-from bough.core.store.sql import MESSAGES, TASKS
+from bough.core.store.sql import KEEPERS, MESSAGES, TASKS
 from bough.core.store.transactions import Change
 from bough.core.transcripts.fold import Fold
 from bough.errors import BoughError
@@ -35,7 +37,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
     that was never sent simply has its next attempt."""
     if not await _under_way(change, task):
         return False
-    error = redacted_error(error, await records.redactor(change, task.session_id))
+    error = redacted_error(error, await change.redactor(task.session_id))
     interrupted = await records.move_task(change, task.id, "interrupted")
     if interrupted is None:
         # It was being stopped: this is how it stopped.
@@ -76,8 +78,10 @@ async def _under_way(change: Change, task: Task) -> bool:
 
 async def close_entries(change: Change, task: Task) -> None:
     """Closes the messages that a turn without an agent left open."""
-    fold = Fold()
-    fold.restore(await change.tx.all(MESSAGES.of_task, Message, task_id=task.id))
+    fold = Fold(redactor=await change.redactor(task.session_id))
+    withheld = await change.tx.value(KEEPERS.withheld, session_id=task.session_id)
+    rows = await change.tx.all(MESSAGES.of_task, Message, task_id=task.id)
+    fold.restore(rows, msgspec.json.decode(withheld, type=dict[str, str]) if withheld else None)
     fold.close()
     for entry in fold.dirty:
         moment = await records.message_time(change, task.session_id)

@@ -12,9 +12,11 @@ from bough.core.state.others_words import quoted
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, CALLS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
+from bough.errors import Invalid
 from bough.model.approval import Approval
 from bough.model.call import Call
 from bough.model.message import raw
+from bough.model.redaction import MASK
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.storage.backend import Tx
@@ -63,9 +65,17 @@ async def take_up(change: Change, call: Call) -> Call:
 
 
 async def _unmasked(change: Change, call: Call, approval: Approval, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Returns a person's arguments for a call. Those that were left as they were shown keep their secret values."""
+    """Returns a person's arguments for a call. Those that were left as they were shown keep their secret values;
+    raises `Invalid` if another still holds a mask."""
     original: dict[str, Any] = msgspec.json.decode(call.arguments)
-    shown: dict[str, Any] = (await records.redactor(change, approval.session_id)).value(original)
+    shown: dict[str, Any] = (await change.redactor(approval.session_id)).value(original)
+    for name, value in arguments.items():
+        if value != shown.get(name) and shown.get(name) != original.get(name) and MASK in str(value):
+            raise Invalid(
+                "masked_argument",
+                f"The argument {name} holds a secret value that is shown as {MASK}. Leave the argument as it is, or "
+                "write it without the mask.",
+            )
     return {
         name: original[name] if name in original and value == shown.get(name) else value
         for name, value in arguments.items()
@@ -146,7 +156,9 @@ async def report_outcome(change: Change, call: Call) -> None:
     if fresh is None or fresh.session_id is None or fresh.told_task_id is not None or fresh.answered_at is not None:
         return
     session = await records.session(change.tx, fresh.session_id)
-    text = outcome_text(fresh)
+    secrets = await change.redactor(session.id)
+    outcome = secrets.json(fresh.outcome) if fresh.outcome is not None else None
+    text = outcome_text(msgspec.structs.replace(fresh, title=secrets.text(fresh.title), outcome=outcome))
     shown = raw(
         {"type": "outcome", "text": text, "tool": fresh.tool, "callId": fresh.id, "approvalId": fresh.approval_id}
         | {"status": fresh.state}

@@ -166,7 +166,7 @@ async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken
         return None
     session = await records.session(change.tx, task.session_id)
     error, status, stop_reason = outcome.error, outcome.status, outcome.stop_reason
-    error = redacted_error(error, await records.redactor(change, session.id)) if error else None
+    error = redacted_error(error, await change.redactor(session.id)) if error else None
     # A turn that is being stopped has been stopped, whatever the agent answers and however it fails.
     if known.status == "stopping" and status != "cancelled":
         status, error, stop_reason = "cancelled", None, None

@@ -7,14 +7,12 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import RequestId
-from bough.core.store.redactors import redactor_of
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.model.approval import CALL_KIND, Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
-from bough.model.redaction import Redactor
 from bough.model.sandbox import Sandbox
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
@@ -121,13 +119,6 @@ def depth_below(source: Session, kind: Kind) -> int:
     return source.depth + (1 if kind == "subsession" else 0)
 
 
-async def redactor(change: Change, session_id: str) -> Redactor:
-    """Returns what masks a session's secret values in everything that this change stores about it."""
-    if session_id not in change.redactors:
-        change.redactors[session_id] = await redactor_of(change.tx, session_id)
-    return change.redactors[session_id]
-
-
 async def task(tx: Tx, task_id: str) -> Task:
     return await find(tx, "tasks", task_id, TASKS.get, Task)
 
@@ -202,11 +193,11 @@ async def add_approval(
 ) -> Approval:
     """Adds an approval: a pending question, or a decision that was made without a person. Whatever a person may read
     shows hidden characters as escapes and no secret value, at every door."""
-    secrets = await redactor(change, asking.session_id)
+    secrets = await change.redactor(asking.session_id)
     visible_tool_call = visible_call(tool_call)
     shown_call: dict[str, Any] = secrets.value(visible_tool_call)
     if shown_call != visible_tool_call:
-        # What was asked cannot be read from the row any more, so that nobody but a person may allow it.
+        # What was asked cannot be read from the row any more, so only a person may allow it.
         shown_call["masked"] = True
     approval = await change.tx.one(
         APPROVALS.add,
@@ -218,7 +209,7 @@ async def add_approval(
         title=secrets.text(visible(title)),
         tool_kind=tool_kind,
         tool_call=raw(shown_call),
-        options=raw([msgspec.structs.replace(option, name=visible(option.name)) for option in options]),
+        options=raw([msgspec.structs.replace(option, name=secrets.text(visible(option.name))) for option in options]),
         request_id=raw(request_id),
         reason=secrets.text(visible(reason)) if reason is not None else None,
         key=secrets.text(key) if key is not None else None,
@@ -277,7 +268,7 @@ async def insert_message(
     content: msgspec.Raw,
 ) -> Message:
     """Stores a message without the session's secret values."""
-    content = (await redactor(change, session_id)).json(content)
+    content = (await change.redactor(session_id)).json(content)
     await change.tx.one(SESSIONS.grow, tuple[int, int | None], id=session_id, size=len(bytes(content)))
     message = await change.tx.one(
         MESSAGES.add,

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
@@ -17,6 +18,14 @@ from bough.model.repo import McpServer
 from bough.storage.backend import Tx
 
 E = TypeVar("E", bound=BoughError)
+
+PLAIN_HEADERS = frozenset(
+    {
+        *("accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection"),
+        *("content-encoding", "content-language", "content-type", "mcp-protocol-version", "user-agent"),
+    }
+)
+"""Headers that hold no secrets."""
 
 
 class _SecretColumns(msgspec.Struct):
@@ -49,8 +58,10 @@ def _is_path_list(value: str) -> bool:
     return all(_is_path(part) for part in value.split(":"))
 
 
+@lru_cache(maxsize=4096)
 def _is_path(text: str) -> bool:
-    """Returns whether a text is the path of a file, or of one that could be created."""
+    """Returns whether a text is the path of a file, or of one that could be created. Looks at the disk once, because
+    transactions must not wait for a slow one."""
     if not text.startswith("/") or "\0" in text:
         return False
     folder = os.path.dirname(text)
@@ -59,13 +70,19 @@ def _is_path(text: str) -> bool:
 
 def _secrets_of_server(server: McpServer) -> Iterable[str]:
     yield from msgspec.json.decode(server.env, type=dict[str, str]).values()
-    for value in msgspec.json.decode(server.headers, type=dict[str, str]).values():
+    for name, value in msgspec.json.decode(server.headers, type=dict[str, str]).items():
+        if name.lower() in PLAIN_HEADERS:
+            continue
         yield value
         # `Bearer TOKEN`: the token appears without its scheme, too.
         yield from value.split()[1:]
     if server.url:
         parts = urlsplit(server.url)
-        yield from (parts.query, parts.password or "")
+        yield from (parts.query, parts.fragment)
+        yield from (value for _, value in parse_qsl(parts.query))
+        # A user name without a password is often a token.
+        secret = parts.password or parts.username or ""
+        yield from (secret, unquote(secret))
 
 
 def redacted_error(error: E, redactor: Redactor) -> E:

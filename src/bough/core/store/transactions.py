@@ -10,6 +10,7 @@ import msgspec
 
 from bough.core.store import idempotency
 from bough.core.store.idempotency import KeyScope, RequestKey, fingerprint
+from bough.core.store.redactors import redactor_of
 from bough.core.store.response_cache import ResponseCache
 from bough.core.store.sql import COMMON, EVENTS
 from bough.model.approval import Approval
@@ -42,8 +43,10 @@ class Change:
         self.now = now()
         # The time of the messages that this change writes, by session; `records.message_time` sets it.
         self.message_times: dict[str, str] = {}
-        # What masks the secret values of a session; `records.redactor` sets it.
-        self.redactors: dict[str, Redactor] = {}
+        # What masks the secret values of sessions, by their ids.
+        self._redactors: dict[str, Redactor] = {}
+        # The tasks in the events, by the events' places.
+        self._tasks: list[tuple[int, Task]] = []
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
 
@@ -54,6 +57,7 @@ class Change:
         self.emit(kind, record, record.id)
 
     def task(self, kind: EventType, record: Task) -> None:
+        self._tasks.append((len(self._events), record))
         self.emit(kind, record, record.session_id)
 
     def approval(self, kind: EventType, record: Approval) -> None:
@@ -70,10 +74,24 @@ class Change:
         """Wakes the scheduler after commit."""
         self.tx.notify(CHANNEL_WORK, "")
 
+    async def redactor(self, session_id: str) -> Redactor:
+        """Returns the redactor of a session, for everything that this change stores about it."""
+        if session_id not in self._redactors:
+            self._redactors[session_id] = await redactor_of(self.tx, session_id)
+        return self._redactors[session_id]
+
     async def publish(self) -> None:
         """Stores the events. Must come last, because the cursor row stays locked until commit."""
         if not self._events:
             return
+        for number, task in self._tasks:
+            # The row keeps the prompt as the agent receives it.
+            masked = (await self.redactor(task.session_id)).text(task.prompt)
+            if task.source_session_id is not None:
+                masked = (await self.redactor(task.source_session_id)).text(masked)
+            if masked != task.prompt:
+                record = msgspec.json.encode(msgspec.structs.replace(task, prompt=masked))
+                self._events[number] = (*self._events[number][:3], msgspec.Raw(record))
         last: Any = await self.tx.value(EVENTS.take_cursors, count=len(self._events))
         first = last - len(self._events) + 1
         self.published = [Event(cursor, *event, self.now) for cursor, event in enumerate(self._events, first)]

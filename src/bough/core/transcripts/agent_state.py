@@ -8,6 +8,32 @@ from typing import Any, cast
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.model.message import raw
+from bough.model.redaction import DEEPEST, Redactor
+
+# Fields of options and commands that people read. Others are identifiers, which may look like a session's variable.
+_READ = ("description", "hint")
+
+
+def shown_state(state: dict[str, dict[str, Any]], redactor: Redactor) -> dict[str, dict[str, Any]]:
+    """Returns what the agent reports without secret values in the texts for people."""
+    if not redactor:
+        return state
+    return {
+        kind: redactor.value(body) if kind == "session_info_update" else _described(body, redactor)
+        for kind, body in state.items()
+    }
+
+
+def _described(value: Any, redactor: Redactor, depth: int = DEEPEST) -> Any:
+    if isinstance(value, list):
+        return [_described(item, redactor, depth - 1) for item in cast("list[Any]", value)] if depth else []
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value) if depth else {}
+        return {
+            name: redactor.value(item) if name in _READ else _described(item, redactor, depth - 1)
+            for name, item in fields.items()
+        }
+    return value
 
 
 async def store_state(change: Change, session_id: str, state: dict[str, dict[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,6 +17,8 @@ SPOKEN_KINDS = ("text", "thought")
 # Tuples, because agents may send unhashable values in their place.
 OPEN_TOOL = ("pending", "in_progress")
 ENDED_TOOL = ("completed", "failed")
+# How much of a command's output is kept, from its end.
+LONGEST_OUTPUT = 1024 * 1024
 
 
 class Entry:
@@ -31,13 +33,13 @@ class Entry:
         "length",
         "message_id",
         "parts",
+        "printed",
         "redactor",
         "role",
         "seen",
         "size",
         "stored",
         "stream",
-        "withheld",
     )
 
     def __init__(
@@ -66,25 +68,51 @@ class Entry:
         self.seen = 0
         self.length = 0
         self.redactor = redactor
-        # Masks a text as it grows; None if there is nothing to mask or the message is not a text.
-        self.stream = redactor.stream(withheld) if redactor and kind in SPOKEN_KINDS else None
-        # The end of a command's output that is not stored, because it may become a secret value.
-        self.withheld = "" if kind in SPOKEN_KINDS else withheld
+        # Masks a text, or a tool call's output, as it grows; None if there is nothing to mask.
+        self.stream = redactor.stream(withheld) if redactor else None
+        # Whether the output of a tool call is a text. It then holds no secret value.
+        self.printed = False
 
     def append(self, text: str) -> None:
         """Adds text without secret values. An end that may become one is added later."""
-        self.parts.append(text if self.stream is None else self.stream.feed(text))
+        self.parts.append(self._masked(text))
 
     def close(self) -> None:
-        """Marks a text as complete."""
+        """Marks a message as complete."""
         self.closed = True
-        if self.stream is not None and self.stream.withheld:
-            self.parts.append(self.stream.close())
+        if self.kind in SPOKEN_KINDS and self.unshown:
+            self.parts.append(self._rest())
+        elif self.kind == "tool":
+            self.end_output()
+
+    def set_output(self, output: Any) -> None:
+        """Replaces the output of a tool call."""
+        self._rest()
+        self.printed = isinstance(output, str)
+        self.body["result"]["output"] = self._masked(output) if self.printed else output
+
+    def add_output(self, text: str) -> None:
+        """Adds to the output of a tool call, without secret values. An end that may become one is added later."""
+        if not self.printed:
+            self.set_output("")
+        result = self.body["result"]
+        result["output"] = (result["output"] + self._masked(text))[-LONGEST_OUTPUT:]
+
+    def end_output(self) -> None:
+        """Adds what was withheld of the output of a tool call, because nothing more will come."""
+        if self.printed and self.unshown:
+            self.body["result"]["output"] += self._rest()
 
     @property
     def unshown(self) -> str:
         """What is neither stored nor shown yet, because it may become a secret value."""
-        return self.withheld if self.stream is None else self.stream.withheld
+        return "" if self.stream is None else self.stream.withheld
+
+    def _masked(self, text: str) -> str:
+        return text if self.stream is None else self.stream.feed(text)
+
+    def _rest(self) -> str:
+        return "" if self.stream is None else self.stream.close()
 
     def text(self) -> str:
         return "".join(self.parts)
@@ -113,16 +141,15 @@ class Entry:
         return raw(shortened(body) if short and self.kind == "tool" else body)
 
     def _shown_body(self) -> dict[str, Any]:
-        """Returns the body without secret values. Of the output of a call that still runs, it leaves out an end that
-        may become one."""
-        self.withheld = ""
-        body, result = self.body, self.body.get("result")
-        if self.kind == "tool" and isinstance(result, dict):
-            result = cast("dict[str, Any]", result)
-            if result.get("status") in OPEN_TOOL:
-                shown: dict[str, Any] = self.redactor.finished(result)
-                body = {**body, "result": shown}
-                if isinstance(output := result.get("output"), str):
-                    # Output that comes in pieces. Other texts are sent whole again when they have grown.
-                    self.withheld = output[len(shown["output"]) :]
-        return self.redactor.value(body)
+        """Returns the body without secret values. It leaves out the ends of texts of a running call that may become
+        one."""
+        if self.kind != "tool":
+            return self.redactor.value(self.body)
+        result: dict[str, Any] = self.body["result"]
+        # Output that is a text is already masked. It may be long, and is not read again each time that it grows.
+        output = {"output": result["output"]} if self.printed else {}
+        rest = {name: value for name, value in result.items() if name not in output}
+        if not self.closed and result.get("status") not in ENDED_TOOL:
+            rest = self.redactor.finished(rest)
+        shown: dict[str, Any] = self.redactor.value({**self.body, "result": rest})
+        return {**shown, "result": {**shown["result"], **output}}

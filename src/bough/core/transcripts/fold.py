@@ -26,8 +26,6 @@ STATE = frozenset(
         "available_commands_update",
     }
 )
-# How much of a command's output is kept, from its end.
-LONGEST_OUTPUT = 1024 * 1024
 CUT_OFF = "The turn ended before this call did; it may or may not have taken effect."
 DENIED = "Denied – not run."
 
@@ -76,10 +74,10 @@ class Fold:
                 entry.unseen()
             elif kind == "tool":
                 rest = withheld.get(message.id, "")
-                entry = self._tools[body["toolCallId"]] = Entry("tool", "system", None, message.id, self._redactor)
+                entry = Entry("tool", "system", None, message.id, self._redactor, rest)
+                self._tools[body["toolCallId"]] = entry
                 entry.body = body
-                if rest and isinstance(body["result"].get("output"), str):
-                    body["result"]["output"] += rest
+                entry.printed = isinstance(body["result"].get("output"), str)
                 self.tool_count += 1
             elif kind == "plan":
                 entry = self._plan = Entry("plan", "system", None, message.id, self._redactor)
@@ -158,7 +156,7 @@ class Fold:
             entry = self._tools[call_id] = self._entry("tool", "system")
             self.tool_count += 1
             entry.body = {"type": "tool", "tool": "", "args": {}, "result": {}, "toolCallId": call_id}
-        _merge_tool(entry.body, update)
+        _merge_tool(entry, update)
         self._touch(entry)
         if update.get("rawInput") is not None:
             steps = plan_steps(self._vocabulary, entry.body)
@@ -178,6 +176,7 @@ class Fold:
         entry = self._tools.get(call_id)
         if entry is not None and entry.body["result"].get("status", "pending") in OPEN_TOOL:
             entry.body["result"] |= {"status": "failed", "note": DENIED, "denied": True}
+            entry.end_output()
             self._touch(entry)
 
     def _replace_plan(self, body: dict[str, Any]) -> None:
@@ -210,9 +209,13 @@ class Fold:
         self.close_text()
         for entry in self._tools.values():
             result = entry.body["result"]
-            if result.get("status") in OPEN_TOOL:
+            status = result.get("status")
+            if status in OPEN_TOOL:
                 result["status"] = "failed"
                 result["note"] = CUT_OFF
+            entry.close()
+            # A call without a usual status may have texts whose ends were withheld.
+            if status in OPEN_TOOL or (self._redactor and status not in ENDED_TOOL):
                 self._touch(entry)
 
 
@@ -222,7 +225,8 @@ def _is_last_word(update: dict[str, Any]) -> bool:
     return kind == "tool_call_update" or (kind == "tool_call" and update.get("status") in ENDED_TOOL)
 
 
-def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
+def _merge_tool(entry: Entry, update: dict[str, Any]) -> None:
+    body = entry.body
     meta = _object(update.get("_meta"))
     _merge_names(body, update, meta)
     if update.get("locations") is not None:
@@ -237,10 +241,12 @@ def _merge_tool(body: dict[str, Any], update: dict[str, Any]) -> None:
     if isinstance(update.get("status"), str):
         result["status"] = update["status"]
     if update.get("rawOutput") is not None:
-        result["output"] = update["rawOutput"]
+        entry.set_output(update["rawOutput"])
     if update.get("content") is not None:
         result["content"] = _with_diffs(update["content"], result.get("content"))
-    _merge_terminal(result, meta)
+    _merge_terminal(entry, meta)
+    if result.get("status") in ENDED_TOOL:
+        entry.end_output()
     if meta:
         body["meta"] = {**body.get("meta", {}), **meta}
 
@@ -281,13 +287,12 @@ def _is_diff(part: Any) -> bool:
     return isinstance(part, dict) and cast("dict[str, Any]", part).get("type") == "diff"
 
 
-def _merge_terminal(result: dict[str, Any], meta: dict[str, Any]) -> None:
+def _merge_terminal(entry: Entry, meta: dict[str, Any]) -> None:
     """Merges a command's output and exit status from agents that send them outside the content."""
     printed = meta.pop("terminal_output_delta", None)
     if isinstance(printed, dict) and isinstance(data := cast("dict[str, Any]", printed).get("data"), str):
-        output = result.get("output")
-        result["output"] = ((output if isinstance(output, str) else "") + data)[-LONGEST_OUTPUT:]
+        entry.add_output(data)
     ended = meta.pop("terminal_exit", None)
     if isinstance(ended, dict):
         ended = cast("dict[str, Any]", ended)
-        result["exitCode"], result["signal"] = ended.get("exit_code"), ended.get("signal")
+        entry.body["result"] |= {"exitCode": ended.get("exit_code"), "signal": ended.get("signal")}

@@ -18,7 +18,7 @@ from bough.core.events.hub import Hub
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
-from bough.core.transcripts.agent_state import store_state
+from bough.core.transcripts.agent_state import shown_state, store_state
 from bough.core.transcripts.entry import SPOKEN_KINDS, Entry
 from bough.core.transcripts.fold import STATE, Fold
 from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
@@ -67,7 +67,7 @@ class Recorder:
         withheld: Mapping[str, str] | None = None,
         limit: int = UNLIMITED,
     ) -> None:
-        """Takes the agent's words for its tools, if it has a catalog entry; what masks the secret values that it was
+        """Takes the agent's words for its tools, if it has a catalog entry; the redactor of the values that it was
         started with; the ends of messages that an earlier server withheld, because they may become such values; and the
         largest size of a transcript without its own limit."""
         self._store = store
@@ -75,8 +75,9 @@ class Recorder:
         self.redactor = redactor
         self._withheld = dict(withheld or {})
         self.growth = TranscriptGrowth(limit)
-        # Set when the transcript is full: what the agent says from then on is not stored.
+        # Set when the transcript is full: what the agent says from then on is not stored. Whether it said anything.
         self.full = asyncio.Event()
+        self.dropped = False
         self._hub = hub
         self._session_id = session_id
         self._keeper_id = keeper_id
@@ -104,7 +105,8 @@ class Recorder:
         self._task_id = task_id
         self._fold = Fold(self._vocabulary, self.redactor)
         self.full.clear()
-        self.growth.full = False
+        self.dropped = False
+        self.growth.begin()
 
     def restore(self, task_id: str, messages: list[Message], stored: int) -> None:
         """Continues a turn that an earlier server recorded up to line `stored`."""
@@ -141,7 +143,11 @@ class Recorder:
         self.received(last)
         self._sealed = self._held is not None
         fold = self._fold
-        fold.add([update for update in updates if update.kind in STATE] if self.full.is_set() else updates)
+        if self.full.is_set():
+            state = [update for update in updates if update.kind in STATE]
+            self.dropped = self.dropped or len(state) < len(updates)
+            updates = state
+        fold.add(updates)
         for entry in fold.grown:
             if entry.stored:
                 self._publish(entry)
@@ -276,7 +282,7 @@ class Recorder:
             Write(entry, entry.id, entry.role, entry.content(short), not entry.stored, entry.announce)
             for entry in entries
         ]
-        state: dict[str, dict[str, Any]] = {kind: self.redactor.value(body) for kind, body in fold.state.items()}
+        state: dict[str, dict[str, Any]] = shown_state(fold.state, self.redactor)
         for entry in entries:
             entry.announce = False
         fold.dirty, fold.grown, fold.state = {}, {}, {}
@@ -311,7 +317,8 @@ class Recorder:
             await change.tx.run(SESSIONS.touch, id=self._session_id, added=len(new), now=change.now)
         if state:
             await store_state(change, self._session_id, state)
-        growth = sum(len(bytes(write.content)) - write.entry.size for write in writes)
+        # What may be stored already was counted with it.
+        growth = sum(len(bytes(write.content)) - write.entry.size for write in writes if write.id not in stored)
         return await self.growth.grow(change, self._session_id, task_id, growth) if writes else None
 
     def _written(self, writes: list[Write]) -> None:

@@ -45,7 +45,7 @@ def _short(value: Any, depth: int) -> Any:
         data = fields.get("data")
         if fields.get("type") in MEDIA and isinstance(data, str) and len(data) > LONGEST_TEXT:
             # A part of an image shows nothing.
-            return {"type": "text", "text": _note(len(data), f"characters of an {fields['type']}")}
+            return {"type": "text", "text": f"[an {fields['type']} left out, because the transcript is nearly full]"}
         if depth == 0:
             return _note(len(fields), "fields")
         return {name: _short(item, depth - 1) for name, item in fields.items()}

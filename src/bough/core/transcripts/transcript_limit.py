@@ -61,7 +61,7 @@ class TranscriptLimits:
     async def set(self, caller: Caller, session_id: str, new: TranscriptLimit) -> TranscriptSize:
         """Sets the limit of a session's transcript. A queue that was paused at the old one stays paused."""
         if caller.kind == "session":
-            raise Denied("transcript_limit_for_people", "Only people can change how large a transcript may become.")
+            raise Denied("transcript_limit_for_people", "Only people can change a transcript's limit.")
 
         async def work(change: Change) -> TranscriptSize:
             session = await records.session(change.tx, session_id)
@@ -90,6 +90,10 @@ class TranscriptGrowth:
         self.nearly_full = False
         self.full = False
         self._told: int | None = None
+
+    def begin(self) -> None:
+        """Starts a turn. A person may have raised the limit since the last one."""
+        self.full = self.nearly_full = False
 
     async def grow(self, change: Change, session_id: str, task_id: str | None, size: int) -> StoredSize | None:
         """Adds to the stored size. Tells people once, in the same transaction, that a transcript is nearly full."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 
+from bough.agents.acp.answers import PromptResult
 from bough.core.live_agents.agent import Agent
 from bough.core.transcripts import transcript_limit
 from bough.errors import AgentFailed
@@ -20,32 +20,32 @@ class FullTranscripts:
     """Watches the transcripts of running turns."""
 
     def __init__(self, cancel: Callable[[str, Task], Awaitable[None]]) -> None:
-        """Takes what stops the turn of a session, and ends an agent that does not stop."""
+        """`cancel` stops the turn of a session, and ends an agent that does not stop."""
         self._cancel = cancel
         # Turns that are being stopped.
         self._stopping: set[asyncio.Task[None]] = set()
 
-    @contextlib.asynccontextmanager
-    async def watched(self, agent: Agent, task: Task) -> AsyncGenerator[None]:
-        """Stops the agent's turn when its transcript is full. Raises `AgentFailed` (`transcript_full`) at the end of
-        such a turn, however the agent ended it."""
-        full = agent.recorder.full
+    async def run(self, agent: Agent, task: Task, prompt: Awaitable[PromptResult]) -> PromptResult:
+        """Runs an agent's turn, and stops it when its transcript is full. Raises `AgentFailed` (`transcript_full`) at
+        the end of such a turn, unless the agent had said everything."""
+        recorder = agent.recorder
         stopping = asyncio.create_task(self._stop_when_full(agent, task), name=f"limit {task.id}")
         try:
-            yield
+            result = await prompt
         except AgentFailed as error:
-            if full.is_set():
-                raise transcript_limit.stopped(agent.recorder.growth.limit) from error
+            if recorder.full.is_set():
+                raise transcript_limit.stopped(recorder.growth.limit) from error
             raise
         finally:
-            if full.is_set():
+            if recorder.full.is_set():
                 # It may be ending the agent just now. It ends by itself after the turn.
                 self._stopping.add(stopping)
                 stopping.add_done_callback(self._stopped)
             else:
                 stopping.cancel()
-        if full.is_set():
-            raise transcript_limit.stopped(agent.recorder.growth.limit)
+        if recorder.full.is_set() and (recorder.dropped or result.stop_reason == "cancelled"):
+            raise transcript_limit.stopped(recorder.growth.limit)
+        return result
 
     async def _stop_when_full(self, agent: Agent, task: Task) -> None:
         await agent.recorder.full.wait()

@@ -207,8 +207,8 @@ class Runner:
     async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
         """Sends the prompt, unless an earlier server did, and waits for the end of the turn."""
         task = claimed.task
-        async with self._full_transcripts.watched(agent, task):
-            result = await agent.prompt(blocks, f"{task.id}:{task.attempt}")
+        prompt = agent.prompt(blocks, f"{task.id}:{task.attempt}")
+        result = await self._full_transcripts.run(agent, task, prompt)
         why = None
         if result.stop_reason == "cancelled":
             why = await self._read(lambda tx: turns.called_off(tx, task))

@@ -18,6 +18,10 @@ UPDATE keepers SET stored = :stored WHERE id = :id AND stored < :stored
 -- Stores the ends of growing messages that may become secret values.
 UPDATE keepers SET withheld = :withheld WHERE id = :id
 
+-- name: withheld
+-- Returns the ends of growing messages that may become secret values.
+SELECT withheld FROM keepers WHERE session_id = :session_id
+
 -- name: told
 -- Records that the agent has received the earlier conversation.
 UPDATE keepers SET needs_history = FALSE WHERE id = :id

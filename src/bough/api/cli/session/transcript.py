@@ -24,7 +24,9 @@ def transcript(
     session: SessionId,
     limit: Annotated[
         str | None,
-        typer.Option("--limit", metavar="SIZE", help="Maximum size, such as 512M; server is the server's default."),
+        typer.Option(
+            "--limit", metavar="SIZE", help="Maximum size, such as 512M, or `server` for the server's default."
+        ),
     ] = None,
 ) -> None:
     """Show the size of a session's transcript, or set its limit. A queue that was paused at the limit continues with

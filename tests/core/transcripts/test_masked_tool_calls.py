@@ -1,0 +1,75 @@
+"""Secret values in tool calls that grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from bough.core.transcripts.entry import LONGEST_OUTPUT, Entry
+from bough.core.transcripts.fold import Fold
+from bough.model.message import Message
+from bough.model.redaction import Redactor
+
+SECRET = "heron-4711-grey-wing"
+
+
+def printed(data: str, **fields: Any) -> dict[str, Any]:
+    meta = {"terminal_output_delta": {"data": data}}
+    return {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "_meta": meta, **fields}
+
+
+def shown(entry: Entry) -> dict[str, Any]:
+    return msgspec.json.decode(entry.content())
+
+
+@pytest.mark.parametrize("status", [None, "pending", "in_progress", "odd"])
+def test_output_in_pieces(status: str | None) -> None:
+    """R1: Output is shown without the beginning of a value, whatever the agent says about the call, and ends whole."""
+    fold = Fold(redactor=Redactor([SECRET]))
+    state = {"status": status} if status else {}
+    entry = fold.tool(printed("key ", **state))
+    for character in SECRET:
+        fold.tool(printed(character))
+        assert shown(entry)["result"]["output"] in ("key ", "key ***")
+    fold.tool(printed(f" and {SECRET[:5]}"))
+    assert shown(entry)["result"]["output"] == "key *** and "
+    assert fold.withheld == {entry.id: SECRET[:5]}
+    fold.close()
+    assert shown(entry)["result"]["output"] == f"key *** and {SECRET[:5]}" and not fold.withheld
+    assert entry in fold.dirty
+
+
+def test_output_that_comes_whole() -> None:
+    """R1: Output that an agent sends whole each time, and pieces after it, are masked in the same way."""
+    fold = Fold(redactor=Redactor([SECRET]))
+    update: dict[str, Any] = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "in_progress"}
+    entry = fold.tool({**update, "rawOutput": f"a {SECRET[:9]}"})
+    assert shown(entry)["result"]["output"] == "a "
+    fold.tool(printed(SECRET[9:]))
+    assert shown(entry)["result"]["output"] == "a ***"
+    fold.tool({**update, "rawOutput": {"stdout": f"b {SECRET[:9]}"}})
+    assert shown(entry)["result"]["output"] == {"stdout": "b "} and not fold.withheld
+    fold.tool({**update, "rawOutput": f"c {SECRET} {SECRET[:4]}", "status": "completed"})
+    assert shown(entry)["result"]["output"] == f"c *** {SECRET[:4]}"
+
+
+def test_long_output_is_not_cut_inside_a_value() -> None:
+    """R1: The rest of a value does not show when older output is dropped."""
+    fold = Fold(redactor=Redactor([SECRET]))
+    entry = fold.tool(printed(SECRET, status="in_progress"))
+    fold.tool(printed("." * (LONGEST_OUTPUT - 1)))
+    assert shown(entry)["result"]["output"] == "*" + "." * (LONGEST_OUTPUT - 1)
+
+
+def test_a_call_goes_on_after_a_restart() -> None:
+    """R1, O2: What was withheld is joined with what follows."""
+    redactor = Redactor([SECRET])
+    first = Fold(redactor=redactor)
+    entry = first.tool(printed(f"key {SECRET[:6]}", status="in_progress"))
+    row = Message(entry.id, "s", "t", 0, "system", entry.content(), "", "")
+    second = Fold(redactor=redactor)
+    second.restore([row], first.withheld)
+    again = second.tool(printed(SECRET[6:], status="completed"))
+    assert shown(again)["result"]["output"] == "key ***"

@@ -92,6 +92,9 @@ class Redactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         # Longer ones first: a value may be part of another.
         self._values = sorted({form for value in values for form in _forms(value)}, key=lambda form: (-len(form), form))
+        self._by_letter: dict[str, list[str]] = {}
+        for form in self._values:
+            self._by_letter.setdefault(form[0], []).append(form)
         self._numbers = frozenset(form for form in self._values if form.isdecimal() and len(form) >= SHORTEST_NUMBER)
 
     def __bool__(self) -> bool:
@@ -174,13 +177,15 @@ class Redactor:
     def _unfinished(self, text: str, start: int) -> int:
         """Returns the first place from which on the text is the beginning of a value, but not a whole one."""
         first = len(text)
-        for value in self._values:
-            place = max(start, len(text) - len(value) + 1)
-            while (place := text.find(value[0], place, first)) >= 0:
-                if value.startswith(text[place:]):
+        for letter, values in self._by_letter.items():
+            # The longest value comes first: no beginning of another is longer.
+            place = text.find(letter, max(start, len(text) - len(values[0]) + 1), first)
+            while place >= 0:
+                end = text[place:]
+                if any(len(value) > len(end) and value.startswith(end) for value in values):
                     first = place
                     break
-                place += 1
+                place = text.find(letter, place + 1, first)
         return first
 
     def _masked(self, value: Any, depth: int) -> Any:

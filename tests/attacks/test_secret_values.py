@@ -95,6 +95,18 @@ async def test_a_question_does_not_tell(tmp_path: Path) -> None:
         assert not pieces(await everything(client, session))
 
 
+async def test_a_long_title_does_not_tell(tmp_path: Path) -> None:
+    """R1: A title that is cut in the middle of the value ends before it."""
+    add_telling_agent(tmp_path)
+    async with serving(tmp_path) as server:
+        client = server.client
+        session = await open_session(server, agent="telling", permissionMode="default", env={"TOLD": SECRET})
+        await client.prompt(session, "ask long")
+        approval = await client.approval(session)
+        assert approval["title"].rstrip("*") == f"curl {'x' * 480}"
+        assert not pieces(await everything(client, session))
+
+
 async def test_nobody_but_a_person_allows_what_is_masked(tmp_path: Path) -> None:
     """P3: A question whose words are masked cannot be judged again, so that its deadline denies it."""
     add_telling_agent(tmp_path)

@@ -201,6 +201,23 @@ async def test_a_person_changes_the_arguments(place: ToolServer) -> None:
     assert (child["title"], child["permissionMode"]) == ("other", "acceptEdits")
 
 
+async def test_masked_arguments(place: ToolServer) -> None:
+    """R1: An argument with a secret value keeps it if it is left as it was shown, and cannot be changed around it."""
+    secret = "heron-4711-grey-wing"
+    agent = await place.root(env={"KEY": secret})
+    call, approval = await waiting(place, agent, prompt=f"use {secret}", title="kid")
+    assert approval["toolCall"]["arguments"] == {"prompt": "use ***", "title": "kid"}
+    path = f"/api/approvals/{approval['id']}"
+    body = {"decision": "allow", "arguments": {"prompt": "please use ***", "title": "kid"}}
+    refused = await place.client.post(path, body, expect=400)
+    assert refused["error"]["code"] == "masked_argument"
+    await place.decide(approval["id"], arguments={"prompt": "use ***", "title": "other"})
+    assert not (await call).wrong
+    [child] = await children(place, agent.id)
+    [task] = (await place.client.get(f"/api/sessions/{child['id']}/tasks"))["tasks"]
+    assert (child["title"], task["prompt"]) == ("other", f"use {secret}")
+
+
 @pytest.mark.parametrize(("headless", "done"), [("deny", 0), ("allow", 1)])
 async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) -> None:
     """P4: The session's default answer applies, but never to a call that raises rights."""

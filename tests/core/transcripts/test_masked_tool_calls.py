@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from bough.core.transcripts.agent_state import shown_state
 from bough.core.transcripts.entry import LONGEST_OUTPUT, Entry
 from bough.core.transcripts.fold import Fold
 from bough.model.message import Message
@@ -61,6 +62,22 @@ def test_long_output_is_not_cut_inside_a_value() -> None:
     entry = fold.tool(printed(SECRET, status="in_progress"))
     fold.tool(printed("." * (LONGEST_OUTPUT - 1)))
     assert shown(entry)["result"]["output"] == "*" + "." * (LONGEST_OUTPUT - 1)
+
+
+def test_identifiers_stay() -> None:
+    """R1: Of what an agent reports about its options and commands, only the descriptions are masked: the rest is sent
+    back to it. Figures stay numbers."""
+    redactor = Redactor(["gemini-2.5-pro", "2000000000"])
+    option = {"id": "model", "currentValue": "gemini-2.5-pro", "description": "Uses gemini-2.5-pro."}
+    state: dict[str, dict[str, Any]] = {
+        "config_option_update": {"configOptions": [option]},
+        "usage_update": {"size": 2000000000},
+        "session_info_update": {"title": "On gemini-2.5-pro"},
+    }
+    shown = shown_state(state, redactor)
+    assert shown["config_option_update"]["configOptions"] == [{**option, "description": "Uses ***."}]
+    assert shown["usage_update"] == {"size": 2000000000}
+    assert shown["session_info_update"] == {"title": "On ***"}
 
 
 def test_a_call_goes_on_after_a_restart() -> None:

@@ -2,7 +2,7 @@
 
 The prompt `crash` makes it write the value to stderr and die; `fail` makes it answer with an error; `half` makes it say
 the first half, and the second half only when the file named on its command line exists; `ask` makes it ask for
-permission to use it."""
+permission to use it, and `ask long` for a use with a long title."""
 
 import os
 import sys
@@ -61,13 +61,9 @@ def run(message: dict[str, Any], value: str) -> None:
         while not os.path.exists(sys.argv[1]):
             time.sleep(0.01)
         chunk("agent_message_chunk", f"{value[8:]}.")
-    elif text == "ask":
-        call = {
-            "toolCallId": "c2",
-            "title": f"curl {value}",
-            "kind": "execute",
-            "rawInput": {"command": f"curl {value}"},
-        }
+    elif text in ("ask", "ask long"):
+        command = f"curl {'x' * 480 if text == 'ask long' else ''}{value}"
+        call = {"toolCallId": "c2", "title": command, "kind": "execute", "rawInput": {"command": command}}
         options = [
             {"optionId": "yes", "name": f"Allow {value}", "kind": "allow_once"},
             {"optionId": "always", "name": "Always", "kind": "allow_always"},

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from bough.git.decode import lines
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import IN_USE, QUIET, SCRATCH
 
@@ -33,12 +34,12 @@ async def drop(path: str, refs: Iterable[str]) -> None:
     """Deletes refs. Missing ones are ignored."""
     words = "".join(f"delete {ref}\0\0" for ref in dict.fromkeys(refs))
     if words:
-        await git(path, *_REFS, stdin=words.encode())
+        await git(path, *_REFS, stdin=words.encode("utf-8", "surrogateescape"))
 
 
 async def all_refs(path: str) -> set[str]:
     """Returns the refs of all checkpoints of a repository."""
-    return set((await git(path, "for-each-ref", "--format=%(refname)", PREFIX)).split())
+    return set(lines(await git(path, "for-each-ref", "--format=%(refname)", PREFIX)))
 
 
 async def held(path: str, sha: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bough.git.decode import lines
 from bough.git.run import GitFailed, git
 from bough.git.safe.location import is_bare as looks_bare
 from bough.model.repo import GitState, RepoKind
@@ -68,7 +69,7 @@ async def state(path: str) -> GitState:
     except GitFailed:
         return GitState()
     status = GitState()
-    for line in text.splitlines():
+    for line in lines(text):
         if line.startswith("# branch.oid "):
             sha = line.removeprefix("# branch.oid ")
             status.sha = None if sha == "(initial)" else sha

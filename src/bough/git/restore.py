@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from bough.errors import Conflict, Invalid
-from bough.git.decode import shown
+from bough.git.decode import lines, shown
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import (
     QUIET,
@@ -236,7 +236,7 @@ async def _ignored_then(where: WorkingCopy, target: str, paths: list[str]) -> se
 async def _unfiltered(where: WorkingCopy, sha: str) -> list[str]:
     """Returns the filters that were off when the snapshot was taken."""
     body = await git(where.top, "show", "--no-patch", "--format=%B", sha)
-    return [line.removeprefix(UNFILTERED) for line in body.splitlines() if line.startswith(UNFILTERED)]
+    return [line.removeprefix(UNFILTERED) for line in lines(body) if line.startswith(UNFILTERED)]
 
 
 def _check(plan: Plan) -> None:

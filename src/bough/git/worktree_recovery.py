@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from bough.git.decode import lines
 from bough.git.paths import is_there, quoted_path, relative
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import IDENTITY, QUIET, scratch_index, take, working_copy
@@ -30,7 +31,7 @@ async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list
     await _keep(path, ref, await _snapshot(path, message))
     inner: list[str] = []
     # What an earlier removal kept stays.
-    refs = (await git(path, "for-each-ref", "--format=%(refname)", f"{INNER}/{worktree_id}")).split()
+    refs = lines(await git(path, "for-each-ref", "--format=%(refname)", f"{INNER}/{worktree_id}"))
     first = 1 + max((int(item.split("/")[4]) for item in refs), default=0)
     for number, one in enumerate(await _repositories(path), first):
         own = f"{INNER}/{worktree_id}/{number}"
@@ -50,14 +51,14 @@ async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str
         words = ("log", "--walk-reflogs", "--format=%H", "--ignore-missing", "refs/stash", "--")
         kept |= {f"{own}/stash/{number}": sha for number, sha in enumerate((await git(inner, *words)).split())}
         words = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
-        for line in (await git(inner, *words)).splitlines():
+        for line in lines(await git(inner, *words)):
             sha, _, ref = line.partition(" ")
             kept[f"{own}/{ref.removeprefix('refs/')}"] = sha
     await _copy_objects(inner, path, kept.values())
     stdin = "".join(f"update {ref}\0{sha}\0\0" for ref, sha in kept.items())
     await git(path, *QUIET, "update-ref", "--no-deref", "-z", "--stdin", stdin=stdin.encode("utf-8", "surrogateescape"))
     named = ("for-each-ref", "--format=%(refname)", f"--no-merged={own}/files", f"{own}/heads", f"{own}/stash")
-    return [f"{own}/files", *(await git(path, *named)).split()]
+    return [f"{own}/files", *lines(await git(path, *named))]
 
 
 async def _facts(path: str, *flags: str) -> list[str]:
@@ -84,9 +85,9 @@ async def recovery_ref(repo: str, worktree_id: str) -> str | None:
 async def drop(repo: str, worktree_id: str) -> None:
     """Deletes everything kept of a worktree."""
     named = ("for-each-ref", "--format=%(refname)", f"{PREFIX}/{worktree_id}", f"{INNER}/{worktree_id}")
-    stdin = "".join(f"delete {ref}\n" for ref in (await git(repo, *named)).splitlines())
+    stdin = "".join(f"delete {ref}\n" for ref in lines(await git(repo, *named)))
     if stdin:
-        await git(repo, *QUIET, "update-ref", "--no-deref", "--stdin", stdin=stdin.encode())
+        await git(repo, *QUIET, "update-ref", "--no-deref", "--stdin", stdin=stdin.encode("utf-8", "surrogateescape"))
 
 
 async def keep_commit(repo: str, worktree_id: str, sha: str, message: str) -> str:

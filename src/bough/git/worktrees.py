@@ -64,8 +64,13 @@ async def common_folder(path: str) -> str:
 
 async def list_worktrees(path: str) -> list[ListedWorktree]:
     """Lists all worktrees of the repository that `path` belongs to, the main one first."""
+    return parse_worktrees(await git(path, "worktree", "list", "--porcelain", "-z"))
+
+
+def parse_worktrees(text: str) -> list[ListedWorktree]:
+    """Parses `git worktree list --porcelain -z`."""
     worktrees: list[ListedWorktree] = []
-    for block in (await git(path, "worktree", "list", "--porcelain", "-z")).split("\0\0"):
+    for block in text.split("\0\0"):
         facts = [line.partition(" ") for line in block.split("\0") if line]
         if not facts:
             continue
@@ -220,6 +225,8 @@ def _add_line(info: Path, line: str) -> None:
     """Adds a line to `exclude` unless it is already there."""
     info.mkdir(exist_ok=True)
     file = info / "exclude"
+    if file.exists() and not file.is_file():
+        return  # Opening a pipe would wait for ever.
     known = file.read_bytes() if file.exists() else b""
     if os.fsencode(line) not in known.split(b"\n"):
         with file.open("ab") as writing:

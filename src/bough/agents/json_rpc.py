@@ -156,5 +156,5 @@ def _id_of(frame: str | bytes) -> RequestId:
     """Returns the id of a frame that is otherwise unreadable, so that the error reaches the right request."""
     try:
         return msgspec.json.decode(frame, type=_OnlyId).id
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None

@@ -5,6 +5,7 @@ update keeps its line, so that nothing an agent adds is lost. `chunk_batches` de
 """
 
 import re
+from itertools import accumulate
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +20,14 @@ PERMISSION = "session/request_permission"
 _SURROGATES = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+_TOO_DEEP = "nested too deeply"
+DEEPEST = 256
+"""The deepest nesting of a line. Agents nest a few levels; readers of the transcript recurse into what they read."""
+# Counting them takes 50 ms. The most seen were some thousands.
+_MOST_BRACKETS = 1_000_000
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _METHOD = re.compile(rb'"method"\s*:\s*"session/request_permission"')
 _SPOKEN = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 
@@ -154,6 +163,8 @@ def decode(line: bytes) -> Message:
     content, text = update.content, None
     if type(content) is _Content and content.type == "text" and update.session_update in _SPOKEN:
         text = content.text
+    if text is None and is_too_deep(line):
+        raise Junk(_TOO_DEEP)
     return Update(params.session_id, update.session_update, text, update.message_id, line)
 
 
@@ -189,6 +200,8 @@ def _unreadable_request(line: bytes, reason: str) -> UnreadableRequest | None:
 
 def _message(line: bytes) -> Message:
     envelope = _decode_envelope(line)
+    if is_too_deep(line):
+        raise Junk(_TOO_DEEP)
     if envelope.method is None:
         return _response(envelope)
     # Copied, so that a small part does not keep a large line in memory.
@@ -211,6 +224,17 @@ def _response(envelope: _Envelope) -> Response:
         return Response(request_id, Raw(), _error(error))
     # Agents written in JavaScript omit a result that is undefined.
     return Response(request_id, Raw(bytes(envelope.result) or b"null"), None)
+
+
+def is_too_deep(line: bytes) -> bool:
+    """Returns whether valid JSON is nested more deeply than its readers can follow, or has too many parts to tell.
+
+    Costs next to nothing for most lines.
+    """
+    if len(line) <= 2 * DEEPEST or line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return False
+    brackets = _STRINGS.sub(b"", line).translate(None, _NO_BRACKETS)
+    return len(brackets) > _MOST_BRACKETS or max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
 
 
 def _error(raw: bytes) -> RpcError:

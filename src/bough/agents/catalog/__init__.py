@@ -130,7 +130,7 @@ def load_catalog(data: Path) -> Catalog:
 def _table(path: Path) -> dict[str, Any]:
     try:
         return {"name": path.stem} | tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # Errors of text, TOML and too long numbers are ValueErrors.
         raise Invalid("bad_agent_file", f"{path} does not describe an agent: {error}") from error
 
 

@@ -70,7 +70,7 @@ def _read(path: Path) -> dict[str, Any]:
         if path.suffix == ".toml":
             return tomllib.loads(data.decode())
         return msgspec.json.decode(data, type=dict[str, Any])
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.DecodeError) as error:
+    except (ValueError, RecursionError) as error:  # Errors of text, TOML, JSON and too long numbers are ValueErrors.
         raise Invalid("bad_agent_settings", f"{path} cannot be read: {error}.") from error
 
 

@@ -23,7 +23,7 @@ CALLERS = 4
 """Connections that have not sent HELLO. When more come, the oldest of them is closed."""
 GRACE_CAP = 60.0
 """The longest grace period in seconds that a server can ask for, so that every step is bounded."""
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Errors from reading malformed frames. Nothing that a client sends may end a keeper."""
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 LONGEST_LINK = 8192
 """Bytes that are read of a file that names a folder."""
+LONGEST_CONFIG = 1024 * 1024
+"""Bytes that are read of a repository's configuration."""
 WRITTEN_BY_COMMITS = ("objects", "refs", "logs", "reftable")
 """Folders of the common git folder that a commit in any worktree writes. In every box each of them is a mount of its
 own, so that no agent can put a link in its place."""
@@ -127,10 +130,7 @@ def _create(folder: Path) -> None:
 
 def _uses_reftable(common: Path) -> bool:
     """Returns whether a repository keeps its refs in `reftable`. An agent could create that folder in any other."""
-    try:
-        return "refstorage" in (common / "config").read_text(errors="replace").lower()
-    except OSError:
-        return False
+    return b"refstorage" in (_read_start(common / "config", LONGEST_CONFIG) or b"").lower()
 
 
 def is_git_folder(folder: Path) -> bool:
@@ -141,11 +141,25 @@ def is_git_folder(folder: Path) -> bool:
 
 def _named(file: Path, prefix: str = "") -> Path | None:
     """Returns the real path that a file of git names, relative to the file's folder."""
-    try:
-        with file.open("rb") as stream:
-            text = os.fsdecode(stream.read(LONGEST_LINK)).rstrip("\n")
-    except OSError:
+    content = _read_start(file, LONGEST_LINK)
+    if content is None:
         return None
+    text = os.fsdecode(content).rstrip("\n")
     if not text.startswith(prefix) or not text[len(prefix) :] or "\0" in text:
         return None
     return Path(os.path.realpath(file.parent / text[len(prefix) :]))
+
+
+def _read_start(file: Path, limit: int) -> bytes | None:
+    """Returns the beginning of a regular file, or None for anything else. Never waits: an agent may have put a pipe
+    there."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    try:
+        return os.read(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
+from bough.agents.json_rpc import PARSE_ERROR
+
 RequestId = int | float | str | None
 """The id of a request. Null is an id; a missing id makes a notification."""
 PERMISSION = "session/request_permission"
@@ -163,8 +165,8 @@ def decode(line: bytes) -> Message:
     content, text = update.content, None
     if type(content) is _Content and content.type == "text" and update.session_update in _SPOKEN:
         text = content.text
-    if text is None and is_too_deep(line):
-        raise Junk(_TOO_DEEP)
+    if text is None:
+        _check_readable(line)
     return Update(params.session_id, update.session_update, text, update.message_id, line)
 
 
@@ -200,10 +202,9 @@ def _unreadable_request(line: bytes, reason: str) -> UnreadableRequest | None:
 
 def _message(line: bytes) -> Message:
     envelope = _decode_envelope(line)
-    if is_too_deep(line):
-        raise Junk(_TOO_DEEP)
     if envelope.method is None:
-        return _response(envelope)
+        return _response(envelope, line)
+    _check_readable(line)
     # Copied, so that a small part does not keep a large line in memory.
     params = Raw(bytes(envelope.params))
     if bytes(envelope.id):
@@ -215,15 +216,31 @@ def _message(line: bytes) -> Message:
     return Notification(envelope.method, params)
 
 
-def _response(envelope: _Envelope) -> Response:
+def _response(envelope: _Envelope, line: bytes) -> Response:
     if not bytes(envelope.id):
         raise Junk("neither a method nor an id")
     request_id = _decode_own_id(envelope.id)
+    try:
+        _check_readable(line)
+    except Junk as problem:
+        # An answer all the same: whoever waits for it would wait for ever.
+        return Response(request_id, Raw(), RpcError(PARSE_ERROR, f"The answer cannot be read: {problem}"))
     error = bytes(envelope.error)
     if error and error != b"null":
         return Response(request_id, Raw(), _error(error))
     # Agents written in JavaScript omit a result that is undefined.
     return Response(request_id, Raw(bytes(envelope.result) or b"null"), None)
+
+
+def _check_readable(line: bytes) -> None:
+    """Raises `Junk` for valid JSON that no reader could decode: nested too deeply, or with a number out of range.
+    msgspec does not look at those in the fields that it skips."""
+    if is_too_deep(line):
+        raise Junk(_TOO_DEEP)
+    try:
+        msgspec.json.decode(line)
+    except (ValueError, RecursionError) as error:
+        raise Junk(str(error)) from None
 
 
 def is_too_deep(line: bytes) -> bool:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -152,6 +153,7 @@ def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
     unknown = {mode.start for name in entry.modes if (mode := entry.mode(name)).start and mode.start not in entry.start}
     if unknown:
         raise Invalid("bad_agent_file", f"{path} has no [start.{sorted(unknown)[0]}], which its modes name.")
+    _check_patterns(entry, path)
     values = {"{python}": sys.executable, "{data}": str(data)}
     entry.command = [_filled(part, values) for part in entry.command]
     entry.login.command = [_filled(part, values) for part in entry.login.command]
@@ -164,7 +166,21 @@ def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
     return entry
 
 
+def _check_patterns(entry: CatalogEntry, path: Path) -> None:
+    """Raises `Invalid` for a regular expression that cannot be used; a turn would otherwise meet it first."""
+    quirks = entry.quirks
+    of_logins = [pattern for patterns in entry.login.contents.values() for pattern in patterns]
+    of_texts = (*quirks.failures, *quirks.unauthenticated, *quirks.unauthorized, *quirks.broken, *quirks.noise)
+    for pattern in (*of_texts, *of_logins):
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise Invalid("bad_agent_file", f"{path}: {pattern!r} is not a regular expression: {error}.") from error
+
+
 def _filled(text: str, values: dict[str, str]) -> str:
+    if "\0" in text:
+        raise Invalid("bad_agent_file", f"{text!r} contains a NUL character, which no command can have.")
     for placeholder, value in values.items():
         text = text.replace(placeholder, value)
     return os.path.expanduser(text)

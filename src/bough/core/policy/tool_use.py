@@ -4,6 +4,7 @@ agent's vocabulary. A use that stays unclear gets the kind `other`, which asks a
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -111,10 +112,10 @@ def read(
         name=name,
         server=mcp.server,
         command=command,
-        paths=resolved_paths,
+        paths=_storable(resolved_paths),
         named=tuple(path for path in named if path not in known),
-        folders=folders,
-        protected=protected,
+        folders=_storable(folders),
+        protected=tuple(msgspec.structs.replace(hit, path=_storable([hit.path])[0]) for hit in protected),
         unread=unread,
         many=many,
         sandboxed=quirks.sandboxed,
@@ -344,5 +345,13 @@ def _key(
         exact = [kind, title, inputs or _dict(body.get("result")).get("content"), sorted(paths)]
     if protected:
         exact.append([protection.path for protection in protected])
-    digest = hashlib.sha256(msgspec.json.encode(exact, order="sorted")).hexdigest()
-    return f"{kind}: {describe(title)} ({digest[:DIGEST]})"
+    try:
+        encoded = msgspec.json.encode(exact, order="sorted")
+    except UnicodeEncodeError:  # A link leads to a name that is not text.
+        encoded = json.dumps(exact, sort_keys=True).encode()
+    return f"{kind}: {describe(_storable([title])[0])} ({hashlib.sha256(encoded).hexdigest()[:DIGEST]})"
+
+
+def _storable(paths: Iterable[str]) -> tuple[str, ...]:
+    """Returns paths whose bytes that are not text are escapes, since nothing else can be stored or shown."""
+    return tuple(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for path in paths)

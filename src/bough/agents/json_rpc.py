@@ -91,6 +91,8 @@ _encode = msgspec.json.Encoder().encode
 def read_message(frame: str | bytes) -> Message:
     """Decodes one frame. Raises `UnreadableMessage` if it is not a JSON-RPC message."""
     try:
+        if isinstance(frame, bytes) and not frame.isascii():
+            frame.decode()  # msgspec does not check the bytes that it skips, but later readers decode them as text.
         return _decode(frame)
     except msgspec.ValidationError as error:
         raise UnreadableMessage(INVALID_REQUEST, f"Invalid request: {error}", _id_of(frame)) from error

@@ -1,4 +1,7 @@
-"""Finds the git folders of a session's folder by reading files, without running git."""
+"""Finds the git folders of a session's folder by reading files, without running git.
+
+Asks `os.path` rather than `Path` about them, because that raises nothing, whatever an agent has put there.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +51,12 @@ def paths_of(layout: GitLayout) -> GitPaths:
     """Returns what commits need. Creates folders whose absence would let an agent create them with its own content."""
     common, git_folder = Path(layout.common), Path(layout.git_folder)
     dot_git = Path(layout.top, ".git")
-    protected = [dot_git] if dot_git.is_file() else []
+    protected = [dot_git] if os.path.isfile(dot_git) else []
     for folder in ("hooks", "info", "logs", OWN_REFS, *(() if layout.linked else ("modules", "worktrees"))):
         _create(common / folder)
     # A link could lead anywhere, even to what other boxes hide: its target stays closed, and commits fail.
     shared = [common / name for name in WRITTEN_BY_COMMITS if name != "reftable" or _uses_reftable(common)]
-    writable = [git_folder, *(path for path in shared if not path.is_symlink())]
+    writable = [git_folder, *(path for path in shared if not os.path.islink(path))]
     if layout.linked:
         protected += [git_folder / name for name in ("commondir", "gitdir", "config.worktree")]
     else:
@@ -61,8 +64,8 @@ def paths_of(layout: GitLayout) -> GitPaths:
     protected.append(common / OWN_REFS)
     return GitPaths(
         [str(common), str(common.parent)] if common.name == ".git" else [str(common)],
-        [str(path) for path in writable if path.exists()],
-        [str(path) for path in protected if path.exists() and not path.is_symlink()],
+        [str(path) for path in writable if os.path.exists(path)],
+        [str(path) for path in protected if os.path.exists(path) and not os.path.islink(path)],
     )
 
 
@@ -90,11 +93,11 @@ def find_layout(cwd: str) -> GitLayout | None:
     cwd = os.path.realpath(cwd)
     for folder in (Path(cwd), *Path(cwd).parents):
         dot_git = folder / ".git"
-        if dot_git.is_symlink():
+        if os.path.islink(dot_git):
             return None
         if is_git_folder(dot_git):
             return GitLayout(str(folder), str(dot_git), str(dot_git))
-        if dot_git.is_file():
+        if os.path.isfile(dot_git):
             return _linked(folder, dot_git) or _submodule(folder, dot_git)
         if is_git_folder(folder):
             return GitLayout(str(folder), str(folder), str(folder))
@@ -108,7 +111,7 @@ def _linked(top: Path, dot_git: Path) -> GitLayout | None:
     common, back = _named(git_folder / "commondir"), _named(git_folder / "gitdir")
     if common is None or back is None or git_folder.parent != common / "worktrees":
         return None
-    if back != Path(os.path.realpath(dot_git)) or not (common / "objects").is_dir():
+    if back != Path(os.path.realpath(dot_git)) or not os.path.isdir(common / "objects"):
         return None
     return GitLayout(str(top), str(git_folder), str(common))
 
@@ -116,7 +119,7 @@ def _linked(top: Path, dot_git: Path) -> GitLayout | None:
 def _submodule(top: Path, dot_git: Path) -> GitLayout | None:
     """Returns the layout of a submodule, whose git folder is below that of a repository around it."""
     git_folder = _named(dot_git, "gitdir: ")
-    if git_folder is None or not (git_folder / "objects").is_dir():
+    if git_folder is None or not os.path.isdir(git_folder / "objects"):
         return None
     if not any(git_folder.is_relative_to(folder / ".git" / "modules") for folder in top.parents):
         return None
@@ -136,7 +139,7 @@ def _uses_reftable(common: Path) -> bool:
 def is_git_folder(folder: Path) -> bool:
     """Returns whether git would take a folder for a repository's. An empty `.git` is none: the sandboxes of some agents
     leave one in every folder that they may write to, such as /tmp."""
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+    return os.path.isfile(folder / "HEAD") and all(os.path.isdir(folder / name) for name in ("objects", "refs"))
 
 
 def _named(file: Path, prefix: str = "") -> Path | None:

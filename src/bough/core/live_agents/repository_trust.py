@@ -12,6 +12,7 @@ from bough.core.approvals.kinds import TRUST
 from bough.core.store.sql import CHOICES
 from bough.core.store.transactions import Change, Store
 from bough.errors import Denied
+from bough.git.decode import shown
 from bough.model.rule import Choice
 from bough.model.session import Session
 from bough.model.task import Task
@@ -24,9 +25,11 @@ class Untrusted(Denied):
     """Raised when a repository brings code for an agent that no person has approved."""
 
     def __init__(self, entry: CatalogEntry, files: list[str], cwd: str, key: str) -> None:
-        shown = ", ".join(os.path.relpath(file, cwd) for file in files[:MOST_NAMED])
+        # Names of files need not be text.
+        files = [shown(file) for file in files]
+        names = ", ".join(os.path.relpath(file, cwd) for file in files[:MOST_NAMED])
         more = f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
-        text = f"{entry.title} would run code that this repository brings: {shown}{more}."
+        text = f"{entry.title} would run code that this repository brings: {names}{more}."
         super().__init__("repository_untrusted", text, files=files)
         self.files = files
         self.key = key

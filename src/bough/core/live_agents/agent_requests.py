@@ -18,6 +18,9 @@ from bough.model.approval import Approval, Option
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+INVALID_REQUEST = -32600
+MOST_WAITING = 100
+"""Requests of one agent that wait for a person. Agents ask about a few tool calls at a time; nobody reads a flood."""
 
 
 class _Permission(msgspec.Struct, rename="camel"):
@@ -52,6 +55,10 @@ class AgentRequests:
         if not isinstance(permission.tool_call.get("toolCallId"), str | int):
             # Without it, the call could not be matched with its updates.
             await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
+            return None
+        if len(self._waiting) >= MOST_WAITING:
+            message = f"{MOST_WAITING} requests already wait for a person. Wait for their answers before you ask again."
+            await self._refuse(request, number, INVALID_REQUEST, message)
             return None
         return Question(request, number, permission.tool_call, permission.options)
 

@@ -14,6 +14,11 @@ from bough.core.store.transactions import Change
 from bough.model.task import Task
 from bough.model.times import quarter
 
+# More than a turn can use. Agents report these numbers themselves: a negative one would give back what others in the
+# tree have used, and a huge one could not be stored.
+MOST_TOKENS = 10**12
+MOST_COST = 10**9
+
 
 async def ended(change: Change, task: Task) -> None:
     """Applies the end of a task, whatever its status."""
@@ -21,7 +26,8 @@ async def ended(change: Change, task: Task) -> None:
     if task.sent_attempt:
         usage: dict[str, Any] = msgspec.json.decode(task.usage) if task.usage is not None else {}
         cost: dict[str, Any] = msgspec.json.decode(task.cost) if task.cost is not None else {}
-        tokens, spent = _tokens(usage), float(cost.get("amount") or 0)
+        tokens = min(max(_tokens(usage), 0), MOST_TOKENS)
+        spent = float(min(max(cost.get("amount") or 0, 0), MOST_COST))
         seconds = await agent_time.worked_seconds(change, task)
         await change.tx.run(TREES.count_turn, id=session.id, tokens=tokens, cost=spent, seconds=seconds)
         await change.tx.run(HOME.spend, quarter=quarter(change.now), tokens=tokens, cost=spent)

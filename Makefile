@@ -16,7 +16,7 @@ PAGE := src/bough/web/index.html
 PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path $(CONTRACT) -not -path $(TYPES) -not -name '*.test.ts*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web serve test test-kill test-agents test-mcp test-web screenshots docs check check-web bench release clean
+.PHONY: help setup web serve test fuzz test-kill test-agents test-mcp test-web screenshots docs check check-web bench sbom licenses audit release clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -72,6 +72,10 @@ serve: $(READY) ## Build the page, run a server with the demo agent and print it
 test: $(READY) $(SCHEMA) ## Run all tests that need no real agent (ARGS=… for pytest)
 	@$(BIN)/python -m pytest $(ARGS)
 
+# Inputs that fail are kept in tests/fuzz/corpus.
+fuzz: $(READY) ## Feed decoders, policy and sessions with random input (MINUTES=30 for longer)
+	@$(BIN)/python -m tests.fuzz $(or $(MINUTES),1) $(ARGS)
+
 test-kill: $(READY) ## Kill server, keepers and agents at random (ROUNDS=500 SEED=7 for more)
 	@ROUNDS=$(or $(ROUNDS),60) SEED=$(SEED) $(BIN)/python -m pytest -n 2 tests/kill $(ARGS)
 
@@ -112,6 +116,20 @@ check-web: $(READY) ## Check the types and style of the page
 
 bench: $(READY) ## Measure, as ratios to floors taken in the same run (ARGS=… for names)
 	@$(BIN)/python -m bench $(ARGS)
+
+# What a release consists of: the packages that Bough needs, and those that its page is built from.
+sbom: $(FETCHED) ## List all packages as CycloneDX documents in dist/ (sbom-python.json, sbom-page.json)
+	@mkdir -p dist
+	@$(BIN)/python -m tools.sbom dist/sbom-python.json
+	@$(NPM) sbom --sbom-format cyclonedx --package-lock-only > dist/sbom-page.json
+	@echo "Wrote dist/sbom-python.json and dist/sbom-page.json."
+
+licenses: $(READY) ## Print the license of every package, and fail if one is not allowed
+	@$(BIN)/python -m tools.licenses web/package-lock.json
+
+# Says so and passes if the databases of advisories cannot be reached: nobody can fix that here.
+audit: $(READY) ## Look for known vulnerabilities in all packages
+	@$(BIN)/python -m tools.audit
 
 release: $(PAGE) ## Build, check and tag a release (VERSION=1.2.3; DRY_RUN=1 does not tag)
 	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=1.2.3"; exit 2; }

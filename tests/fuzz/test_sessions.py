@@ -1,0 +1,44 @@
+"""Compares random lives of sessions with a model."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.fuzz.session_machine import SessionLife
+from tests.fuzz.session_model import AFTER
+
+LIVES = int(os.environ.get("FUZZ_LIVES") or 0)
+"""Lives in a random round; 0 plays a few that are the same every time."""
+SHORT = 2
+STEPS = 14
+
+
+@pytest.mark.timeout(900)
+def test_lives_of_sessions() -> None:
+    """Q1, Q4, P4, B5, T1: Whatever happens in whatever order, every acknowledged prompt ends exactly once and in its
+    turn, no approval is lost or outlives its turn, sessions have the status that they were given, and usage is counted
+    once."""
+    # A life is not made shorter when it fails: it runs real processes, and would take hours to play again and again.
+    run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType]
+        SessionLife,
+        settings=settings(
+            max_examples=LIVES or SHORT,
+            stateful_step_count=STEPS,
+            derandomize=not LIVES,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_what_a_task_can_become() -> None:
+    """R3: A task that has ended stays as it ended; every other can still end."""
+    assert AFTER["completed"] == {"completed"}
+    assert "completed" in AFTER["queued"] and "queued" not in AFTER["dispatching"]

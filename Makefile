@@ -118,7 +118,7 @@ bench: $(READY) ## Measure, as ratios to floors taken in the same run (ARGS=… 
 	@$(BIN)/python -m bench $(ARGS)
 
 # What a release consists of: the packages that Bough needs, and those that its page is built from.
-sbom: $(FETCHED) ## List all packages as CycloneDX documents in dist/ (sbom-python.json, sbom-page.json)
+sbom: $(READY) ## List all packages as CycloneDX documents in dist/ (sbom-python.json, sbom-page.json)
 	@mkdir -p dist
 	@$(BIN)/python -m tools.sbom dist/sbom-python.json
 	@$(NPM) sbom --sbom-format cyclonedx --package-lock-only > dist/sbom-page.json

@@ -1,5 +1,5 @@
-"""`python -m tools.sbom FILE` writes the packages that Bough needs at run time as a CycloneDX document. `npm sbom` writes
-the one of the page."""
+"""`python -m tools.sbom FILE` writes the packages that Bough needs at run time as a CycloneDX document. The page's
+document comes from `npm sbom`."""
 
 from __future__ import annotations
 

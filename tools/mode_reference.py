@@ -58,17 +58,18 @@ MEASURED: dict[str, dict[str, str]] = {
     "opencode": {"bough-plan": "bbbbbbbb", "bough-ask": "aaaaaaaa", "bough-bypass": "uuuuuuuu"},
     "qwen": {"plan": "bubbabab", "default": "aaaaaaaa"},
 }
-SANDBOX = (
-    "no",
-    "no",
-    "no",
-    "**yes**",
-    "no",
-    "**yes**",
-    "keys, other worktrees and Bough's data: **yes**; else no",
-    "what its program does there: as for commands",
+IN_PLAN = "**yes**, as all writing"
+SANDBOX: tuple[tuple[str, str], ...] = (
+    ("no", IN_PLAN),
+    ("no", "no"),
+    ("no", IN_PLAN),
+    ("**yes**", "**yes**"),
+    ("no", "no"),
+    ("**yes**", "**yes**"),
+    ("keys, other worktrees and Bough's data: **yes**; the rest: no",) * 2,
+    ("what a server that the agent starts does: as for commands; the rest: no",) * 2,
 )
-"""Whether the sandbox's profile `workspace` prevents each act, in the order of `ACTS`."""
+"""Whether the sandbox's profile `workspace` prevents each act, in the order of `ACTS`: in most modes, and in plan."""
 
 
 def answers_table() -> str:
@@ -98,7 +99,7 @@ def outcome(entry: CatalogEntry, mode: PermissionMode, number: int) -> str:
     own = entry.mode(mode).mode.rpartition("#")[2]
     does = MEASURED[entry.name][own][number]
     if does != "a":
-        return {"u": "runs", "b": "refused by the agent"}[does]
+        return {"u": "runs", "b": "refused"}[does]
     use = list(ACTS.values())[number]
     effect = decide(mode, _as_agent(use, entry), [], []).effect
     return {"allow": "runs", "ask": "**asks**", "deny": "denied"}[effect]
@@ -106,8 +107,8 @@ def outcome(entry: CatalogEntry, mode: PermissionMode, number: int) -> str:
 
 def sandbox_table() -> str:
     """Lists what the operating system prevents, whatever the mode allows."""
-    rows = ["| | prevented in the profile `workspace` |", "|---|---|"]
-    rows += [f"| {act} | {prevented} |" for act, prevented in zip(ACTS, SANDBOX, strict=True)]
+    rows = ["| | prevented by `workspace` | prevented by `workspace` in mode `plan` |", "|---|---|---|"]
+    rows += [f"| {act} | {' | '.join(prevented)} |" for act, prevented in zip(ACTS, SANDBOX, strict=True)]
     return "\n".join(rows)
 
 

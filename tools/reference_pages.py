@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bough.api.mcp.protocol import guide
-from tools import acp_reference, agent_reference, cli_reference, mcp_reference, settings_reference
+from tools import acp_reference, agent_reference, cli_reference, mcp_reference, mode_reference, settings_reference
 
 # Page → name of the section → function that generates it.
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
@@ -18,6 +18,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "reference/agents.md": agent_reference.SECTIONS,
     "reference/acp.md": acp_reference.SECTIONS,
     "reference/mcp.md": mcp_reference.SECTIONS,
+    "reference/modes.md": mode_reference.SECTIONS,
     "how-to/orchestrate-agents.md": {"guide": guide.text},
 }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -51,8 +50,9 @@ def vulnerabilities(packages: list[Package], ask: Ask = ask) -> dict[Package, li
     for start in range(0, len(packages), MOST):
         part = packages[start : start + MOST]
         answer = ask({"queries": [{"package": {"purl": package.url}} for package in part]})
-        for package, result in zip(part, answer.get("results", []), strict=True):
-            names = [entry["id"] for entry in (result or {}).get("vulns", []) if entry["id"] not in IGNORED]
+        results: list[Json] = answer.get("results", [])
+        for package, result in zip(part, results, strict=True):
+            names = {entry["id"] for entry in result.get("vulns", [])} - IGNORED.keys()
             if names:
                 found[package] = sorted(names)
     return found

@@ -59,6 +59,8 @@ MEASURED: dict[str, dict[str, str]] = {
     "qwen": {"plan": "bubbabab", "default": "aaaaaaaa"},
 }
 IN_PLAN = "**yes**, as all writing"
+READS = "keys, other worktrees and Bough's data: **yes**; the rest: no"
+SERVERS = "what a server that the agent starts does: as for commands; the rest: no"
 SANDBOX: tuple[tuple[str, str], ...] = (
     ("no", IN_PLAN),
     ("no", "no"),
@@ -66,8 +68,8 @@ SANDBOX: tuple[tuple[str, str], ...] = (
     ("**yes**", "**yes**"),
     ("no", "no"),
     ("**yes**", "**yes**"),
-    ("keys, other worktrees and Bough's data: **yes**; the rest: no",) * 2,
-    ("what a server that the agent starts does: as for commands; the rest: no",) * 2,
+    (READS, READS),
+    (SERVERS, SERVERS),
 )
 """Whether the sandbox's profile `workspace` prevents each act, in the order of `ACTS`: in most modes, and in plan."""
 

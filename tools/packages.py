@@ -89,9 +89,9 @@ def page_packages(lock_file: Path) -> list[Package]:
 def license_of(distribution: metadata.Distribution) -> str:
     """Returns the license that a package declares."""
     about = distribution.metadata
-    if expression := about.get("License-Expression"):
-        return expression
-    named = " ".join((about.get("License") or "").split())
+    if expressions := about.get_all("License-Expression"):
+        return expressions[0]
+    named = " ".join(" ".join(about.get_all("License") or []).split())
     if named.startswith("MIT License Copyright"):
         return "MIT"  # Its whole text.
     if named in SPELLINGS or re.fullmatch(r"[A-Za-z0-9.+-]{2,40}( (OR|AND|WITH) [A-Za-z0-9.+-]{2,40})*", named):

@@ -16,7 +16,7 @@ DECIDED = ("allowed", "denied", "cancelled", "expired")
 def reachable(status: TaskStatus) -> frozenset[TaskStatus]:
     """Returns every status that a task can have after this one, with itself."""
     seen: set[TaskStatus] = {status}
-    left = [status]
+    left: list[TaskStatus] = [status]
     while left:
         for following in MOVES[left.pop()] - seen:
             seen.add(following)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,13 @@ def test_a_link_to_a_name_that_is_not_text(tmp_path: Path) -> None:
     for number in (b"\xfe", b"\xff"):
         link = os.path.join(os.fsencode(folder), b"link")
         os.symlink(os.path.join(os.fsencode(tmp_path), number), link)
-        body = {"kind": "edit", "title": "Edit link", "args": {}, "result": {}, "locations": [{"path": "link"}]}
+        body: dict[str, Any] = {
+            "kind": "edit",
+            "title": "Edit link",
+            "args": {},
+            "result": {},
+            "locations": [{"path": "link"}],
+        }
         use = read(load_catalog(tmp_path / "data"), "demo", str(folder), body)
         verdict = decide("acceptEdits", use, [], [])
         assert verdict.effect == "ask"
@@ -48,7 +55,9 @@ def test_a_pipe_where_the_sandbox_looks(tmp_path: Path) -> None:
     for name in ("commondir", "gitdir"):
         os.mkfifo(linked / "git" / name)
     assert find_layout(str(linked)) is None
-    (own / ".git").mkdir(parents=True)
+    for name in ("objects", "refs"):
+        (own / ".git" / name).mkdir(parents=True)
+    (own / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     os.mkfifo(own / ".git" / "config")
     layout = find_layout(str(own))
     assert layout is not None

@@ -1,13 +1,14 @@
 """`python -m tools.audit` looks up every package that is part of Bough or its page in the OSV database of
 vulnerabilities, and fails if one has a known one.
 
-One database serves both kinds of packages; it holds the advisories that `pip-audit` and `npm audit` report. Without a
-network it says so within seconds and passes, because nothing can be fixed there."""
+One database serves both kinds of packages; it holds the advisories that `pip-audit` and `npm audit` report. If the
+database is unreachable, it says so within seconds and passes; with `--strict`, as before a release, it fails."""
 
 from __future__ import annotations
 
 import json
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -29,19 +30,28 @@ Ask = Callable[[Json], Json]
 
 
 class Unreachable(Exception):
-    """Raised when the database cannot be asked."""
+    """Raised when the database cannot be reached or is out of order."""
+
+
+class Unusable(Exception):
+    """Raised when the database refuses a question, or its answer makes no sense."""
 
 
 def ask(body: Json) -> Json:
-    """Sends one request to the database. Raises `Unreachable`."""
+    """Sends one request to the database. Raises `Unreachable` or `Unusable`."""
     request = urllib.request.Request(
         ADDRESS, json.dumps(body).encode(), {"Content-Type": "application/json"}, method="POST"
     )
     try:
         with urllib.request.urlopen(request, timeout=WITHIN) as answer:
             return json.loads(answer.read())
-    except (OSError, ValueError) as error:
+    except urllib.error.HTTPError as error:
+        kind = Unreachable if error.code >= 500 or error.code == 429 else Unusable
+        raise kind(str(error)) from error
+    except OSError as error:
         raise Unreachable(str(error)) from error
+    except ValueError as error:
+        raise Unusable(str(error)) from error
 
 
 def vulnerabilities(packages: list[Package], ask: Ask = ask) -> dict[Package, list[str]]:
@@ -51,20 +61,27 @@ def vulnerabilities(packages: list[Package], ask: Ask = ask) -> dict[Package, li
         part = packages[start : start + MOST]
         answer = ask({"queries": [{"package": {"purl": package.url}} for package in part]})
         results: list[Json] = answer.get("results", [])
+        if len(results) != len(part):
+            raise Unusable(f"{len(part)} packages were asked about, and {len(results)} answers came")
         for package, result in zip(part, results, strict=True):
             names = {entry["id"] for entry in result.get("vulns", [])} - IGNORED.keys()
+            if "next_page_token" in result:
+                names.add("and more")
             if names:
                 found[package] = sorted(names)
     return found
 
 
-def main(ask: Ask = ask) -> int:
+def main(ask: Ask = ask, *, strict: bool = False) -> int:
     packages = [*python_packages(), *page_packages(LOCK_FILE)]
     try:
         found = vulnerabilities(packages, ask)
-    except (Unreachable, ValueError) as error:
-        print(f"NOTICE: nothing was audited, because the database of advisories cannot be asked: {error}")
-        return 0
+    except Unreachable as error:
+        print(f"NOTICE: Nothing was audited, because the advisory database is unreachable: {error}", file=sys.stderr)
+        return 1 if strict else 0
+    except Unusable as error:
+        print(f"Nothing was audited, because the advisory database gave no usable answer: {error}", file=sys.stderr)
+        return 1
     for package, names in found.items():
         print(f"{package.kind} {package.name} {package.version}: {', '.join(names)}", file=sys.stderr)
     print(f"{len(packages)} packages audited, {len(found)} with known vulnerabilities.")
@@ -72,4 +89,4 @@ def main(ask: Ask = ask) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(strict="--strict" in sys.argv[1:]))

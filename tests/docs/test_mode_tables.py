@@ -23,7 +23,8 @@ def test_the_groups_hold_all_modes() -> None:
 
 
 def test_nothing_runs_in_plan_that_could_change_anything() -> None:
-    """P1: In plan no agent edits, and none runs a command that writes or uses the network."""
+    """P1: The tables say of no agent that it edits in plan, or runs a command that writes or uses the network. The
+    tests of real agents check that the agents keep to this."""
     changing = [number for number, act in enumerate(ACTS) if "edit" in act or "writes" in act or "network" in act]
     for entry in entries():
         assert all(outcome(entry, "plan", number) in ("denied", "refused") for number in changing), entry.name

@@ -4,6 +4,7 @@ has begun is finished, so it runs at least one."""
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -22,6 +23,9 @@ def main(minutes: float) -> int:
     rounds = 0
     while True:
         rounds += 1
+        seed = os.environ.get("FUZZ_SEED") or str(random.randrange(1_000_000))
+        print(f"Round {rounds}: FUZZ_SEED={seed} plays the same lives of sessions again.", flush=True)
+        env["FUZZ_SEED"] = seed
         code = subprocess.run(command, env=env, check=False).returncode
         if code:
             print(f"Round {rounds} failed. The smallest failing input is `failed` in tests/fuzz/corpus/NAME.")

@@ -6,13 +6,14 @@ import os
 import selectors
 import socket
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from bough.agents.acp.answers import read_initialized, read_prompt, read_session
-from bough.agents.acp.chunk_batches import decode_batch
+from bough.agents.acp.chunk_batches import MANY, decode_batch
 from bough.agents.acp.wire import AgentRequest, Junk, Response, Update, decode
 from bough.agents.catalog import load_catalog
 from bough.agents.keeper import frames
@@ -46,18 +47,43 @@ KEY_HASH = "0" * 64
 def acp_lines(data: bytes) -> None:
     """Each line is a message or junk, and a message can be read by everyone who reads it."""
     lines = LineSplitter().feed(data + b"\n")
-    decode_batch(lines * 16)
+    _check_batch(lines * MANY)
     for line in lines:
         try:
             message = decode(line)
         except Junk:
             continue
         if isinstance(message, Update):
-            assert isinstance(msgspec.json.decode(message.raw), dict)
+            # Of a chunk of text nobody reads more than the text.
+            if message.text is None:
+                assert isinstance(msgspec.json.decode(message.raw), dict)
         elif isinstance(message, Response) and message.error is None:
             read_initialized(message.result)
             read_session(message.result, "s")
             read_prompt(message.result)
+
+
+def _check_batch(lines: list[bytes]) -> None:
+    """What is decoded in a batch is what would be decoded line by line."""
+    batch = decode_batch(lines)
+    if batch is not None:
+        one_by_one = [decode(line) for line in lines]
+        assert _joined(batch) == _joined(one_by_one)
+
+
+def _joined(messages: Sequence[object]) -> list[tuple[object, ...]]:
+    """Returns updates with adjacent texts of one message joined."""
+    joined: list[tuple[object, ...]] = []
+    for message in messages:
+        assert isinstance(message, Update)
+        head = (message.session_id, message.kind, message.message_id)
+        if message.text is None:
+            joined.append((*head, message.raw))
+        elif joined and len(joined[-1]) == 5 and joined[-1][:3] == head:
+            joined[-1] = (*head, "text", f"{joined[-1][4]}{message.text}")
+        else:
+            joined.append((*head, "text", message.text))
+    return joined
 
 
 def acp_turn(data: bytes) -> None:
@@ -130,7 +156,7 @@ def stderr_tail(data: bytes) -> None:
 
 
 def catalog_file(data: bytes) -> None:
-    """A file of a person's is an agent, or it is listed as broken with the reason."""
+    """A user's file describes an agent, or it is listed as broken with the reason."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "agents", "mine.toml")
         file.parent.mkdir()

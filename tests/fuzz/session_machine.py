@@ -1,7 +1,7 @@
 """Plays random lives of sessions on a real server: prompts, queues, stops, forks, children, approvals, budgets, ends,
 suspended and killed agents, and restarts of the server. The model is checked after every step.
 
-What a step does to depends on numbers that Hypothesis draws, never on what the server answered, so that a life can be
+Each step picks its target by a number that Hypothesis draws, never by what the server answered, so that a life can be
 played again."""
 
 from __future__ import annotations
@@ -242,7 +242,8 @@ class SessionLife(RuleBasedStateMachine):
         async def work() -> None:
             assert self.server is not None
             agent = self.server.services.runner.agents.get(self.session(index).id)
-            if agent is not None:
+            # The number of a process that has ended may belong to another one.
+            if agent is not None and not agent.down:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(agent._link.pid, signal.SIGKILL)  # pyright: ignore[reportPrivateUsage]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from random import Random
+from typing import Literal, NamedTuple, get_args
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -16,7 +17,8 @@ FAILED = "failed"
 """The name under which the smallest failing input is saved in its corpus. Whoever fixes the problem renames it."""
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES") or 0)
 """Inputs per target in a random round; 0 runs a short round that is the same every time."""
-SHORT = 60
+SHORT = 150
+"""Inputs per target in a short round."""
 LARGEST = 64 * 1024
 """Bytes of the largest input."""
 
@@ -29,10 +31,17 @@ _PIECES = (
 )
 
 
+How = Literal["insert", "replace", "delete", "repeat", "cut"]
+_HOWS: tuple[How, ...] = get_args(How)
+_FARTHEST = 4096
+_WIDEST = 64
+_MOST_EDITS = 6
+
+
 class Edit(NamedTuple):
     """A change to an input: where, how many bytes, and with what."""
 
-    how: Literal["insert", "replace", "delete", "repeat", "cut"]
+    how: How
     at: int
     size: int
     piece: bytes
@@ -55,12 +64,23 @@ class Target:
         return sorted(path for path in self.folder.iterdir() if path.is_file())
 
     def inputs(self) -> st.SearchStrategy[bytes]:
-        """Returns changed inputs of the corpus, and bytes from nowhere."""
+        """Returns changed inputs of the corpus, and arbitrary bytes."""
         kept = [path.read_bytes() for path in self.corpus()]
         return st.one_of(
-            st.builds(changed, st.sampled_from(kept), st.lists(_edits(kept), min_size=1, max_size=6)),
+            st.builds(changed, st.sampled_from(kept), st.lists(_edits(kept), min_size=1, max_size=_MOST_EDITS)),
             st.binary(max_size=200),
         )
+
+    def fixed_inputs(self) -> Iterator[bytes]:
+        """Returns changed inputs of the corpus, the same every time.
+
+        Hypothesis cannot do this: it also draws constants that it finds in whatever modules were imported before.
+        """
+        kept = [path.read_bytes() for path in self.corpus()]
+        for number in range(SHORT):
+            random = Random(f"{self.name} {number}")
+            edits = [_random_edit(random, kept) for _ in range(random.randint(1, _MOST_EDITS))]
+            yield changed(random.choice(kept), edits)
 
     def attempt(self, data: bytes) -> None:
         """Runs the target. Saves an input that fails; while Hypothesis makes it smaller, the last one counts."""
@@ -72,12 +92,8 @@ class Target:
 
 
 def profile() -> settings:
-    """Returns the settings of a round. Failing inputs are kept in the corpora instead of Hypothesis's database."""
+    """Returns the settings of a random round. Failing inputs are kept in the corpora, not in Hypothesis's database."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-    if not EXAMPLES:
-        return settings(
-            max_examples=SHORT, derandomize=True, database=None, deadline=None, suppress_health_check=checks
-        )
     return settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=checks)
 
 
@@ -103,6 +119,9 @@ def changed(data: bytes, edits: list[Edit]) -> bytes:
 
 def _edits(kept: list[bytes]) -> st.SearchStrategy[Edit]:
     pieces = st.one_of(st.sampled_from(_PIECES), st.binary(max_size=8), st.sampled_from(kept))
-    hows: tuple[Literal["insert", "replace", "delete", "repeat", "cut"], ...]
-    hows = ("insert", "replace", "delete", "repeat", "cut")
-    return st.builds(Edit, st.sampled_from(hows), st.integers(0, 4096), st.integers(0, 64), pieces)
+    return st.builds(Edit, st.sampled_from(_HOWS), st.integers(0, _FARTHEST), st.integers(0, _WIDEST), pieces)
+
+
+def _random_edit(random: Random, kept: list[bytes]) -> Edit:
+    pieces = (random.choice(_PIECES), random.randbytes(random.randint(0, 8)), random.choice(kept))
+    return Edit(random.choice(_HOWS), random.randint(0, _FARTHEST), random.randint(0, _WIDEST), random.choice(pieces))

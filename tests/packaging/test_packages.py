@@ -46,6 +46,13 @@ def test_every_license_is_allowed() -> None:
         ("(MIT OR CC0-1.0)", True),
         ("MIT AND BSD-2-Clause", True),
         ("MIT AND GPL-3.0-only", False),
+        ("(MIT OR Apache-2.0) AND GPL-3.0-only", False),
+        ("(MIT OR GPL-3.0-only) AND (ISC OR GPL-3.0-only)", True),
+        ("GPL-3.0-only AND MIT OR ISC", True),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("(MIT", False),
+        ("MIT OR", False),
+        ("MIT)", False),
         ("AGPL-3.0-or-later", False),
         ("UNLICENSED", False),
         ("", False),
@@ -75,14 +82,29 @@ def test_the_audit_names_what_it_finds(capsys: pytest.CaptureFixture[str], monke
 
 
 def test_an_audit_without_a_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """O4: Where the database cannot be reached, the audit says so and passes."""
+    """O4: If the database is unreachable, the audit says so and passes, unless it is strict."""
     monkeypatch.chdir(ROOT)
 
     def nobody(_: Json) -> Json:
         raise Unreachable("no network")
 
     assert audit.main(nobody) == 0
-    assert "NOTICE" in capsys.readouterr().out
+    assert "NOTICE" in capsys.readouterr().err
+    assert audit.main(nobody, strict=True) == 1
+
+
+@pytest.mark.parametrize("results", [[], [{}]])
+def test_an_answer_that_is_too_short(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, results: list[Json]
+) -> None:
+    """O4: An answer that leaves packages out does not pass for one that finds nothing."""
+    monkeypatch.chdir(ROOT)
+
+    def answer(_: Json) -> Json:
+        return {"results": results}
+
+    assert audit.main(answer) == 1
+    assert "no usable answer" in capsys.readouterr().err
 
 
 def test_names_of_packages() -> None:

@@ -226,7 +226,7 @@ def _add_line(info: Path, line: str) -> None:
     info.mkdir(exist_ok=True)
     file = info / "exclude"
     if file.exists() and not file.is_file():
-        return  # Opening a pipe would wait for ever.
+        return  # Opening a pipe would wait forever.
     known = file.read_bytes() if file.exists() else b""
     if os.fsencode(line) not in known.split(b"\n"):
         with file.open("ab") as writing:

@@ -76,6 +76,7 @@ async def test_updates_for_another_session(tmp_path: Path) -> None:
         agent.script.write_text(json.dumps(steps))
         # Its process has not started yet, so that it reads the new script.
         assert (await client.ask(agent.session, "go"))["status"] == "completed"
+        assert await client.texts(agent.session) == ["forged"]
         assert await client.get(f"/api/sessions/{other}/messages") == before
         after = await client.get(f"/api/sessions/{other}")
         assert (after["title"] != "taken over", after["status"]) == (True, "active")

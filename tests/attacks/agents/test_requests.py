@@ -72,7 +72,7 @@ async def test_a_call_that_changes_while_a_person_decides(tmp_path: Path) -> Non
 
 
 async def test_a_request_after_the_turn(tmp_path: Path) -> None:
-    """P4: An agent that asks while no turn of its runs is told that this was cancelled, and no person is asked."""
+    """P4: An agent that asks while none of its turns is running is told that this was cancelled; no person is asked."""
     end = line('{"jsonrpc":"2.0","id":{prompt},"result":{"stopReason":"end_turn"}}')
     async with hostile(tmp_path, end, ask(1, **RUN), {"wait": 1}) as agent:
         assert (await agent.client.ask(agent.session, "go"))["status"] == "completed"

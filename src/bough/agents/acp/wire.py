@@ -22,7 +22,7 @@ PERMISSION = "session/request_permission"
 _SURROGATES = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
-_TOO_DEEP = "nested too deeply"
+_TOO_DEEP = "nested too deeply, or of too many parts"
 DEEPEST = 256
 """The deepest nesting of a line. Agents nest a few levels; readers of the transcript recurse into what they read."""
 # Counting them takes 50 ms. The most seen were some thousands.
@@ -223,7 +223,7 @@ def _response(envelope: _Envelope, line: bytes) -> Response:
     try:
         _check_readable(line)
     except Junk as problem:
-        # An answer all the same: whoever waits for it would wait for ever.
+        # An answer all the same: whoever waits for it would wait forever.
         return Response(request_id, Raw(), RpcError(PARSE_ERROR, f"The answer cannot be read: {problem}"))
     error = bytes(envelope.error)
     if error and error != b"null":

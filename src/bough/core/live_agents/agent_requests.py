@@ -36,11 +36,18 @@ class AgentRequests:
         self._recorder = recorder
         # The requests that wait for an approval, by its id.
         self._waiting: dict[str, RequestId] = {}
+        # Those of them that were decided before the server started, and whose answer is still to be sent.
+        self._decided: set[str] = set()
 
     @property
     def waiting(self) -> list[str]:
         """The approvals that the agent waits for."""
         return list(self._waiting)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many requests wait for a person as may wait."""
+        return len(self._waiting) - len(self._decided) >= MOST_WAITING
 
     async def read(self, request: AgentRequest, number: int) -> Question | None:
         """Reads a permission request; refuses any other, and one that cannot be read."""
@@ -56,19 +63,18 @@ class AgentRequests:
             # Without it, the call could not be matched with its updates.
             await self._refuse(request, number, INVALID_PARAMS, "Object missing required field `toolCallId`.")
             return None
-        if len(self._waiting) >= MOST_WAITING:
-            message = f"{MOST_WAITING} requests already wait for a person. Wait for their answers before you ask again."
-            await self._refuse(request, number, INVALID_REQUEST, message)
-            return None
         return Question(request, number, permission.tool_call, permission.options)
 
-    def remember(self, approval_id: str, request_id: RequestId) -> None:
-        """Remembers the request that an approval answers."""
+    def remember(self, approval_id: str, request_id: RequestId, *, decided: bool = False) -> None:
+        """Remembers the request that an approval answers, also one that is decided but may not have been sent."""
         self._waiting[approval_id] = request_id
+        if decided:
+            self._decided.add(approval_id)
 
     def forget(self) -> None:
         """Forgets all requests, because their turn is over."""
         self._waiting.clear()
+        self._decided.clear()
 
     async def answer(self, approval: Approval) -> None:
         """Sends a decision to the agent, if it still waits for it."""
@@ -89,6 +95,11 @@ class AgentRequests:
         """Answers a request that the policy allows."""
         await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
 
+    async def refuse(self, question: Question) -> None:
+        """Refuses a request that would have to wait for a person while too many do."""
+        message = f"{MOST_WAITING} requests already wait for a person. Wait for their answers before you ask again."
+        await self._refuse(question.request, question.number, INVALID_REQUEST, message)
+
     async def decline(self, question: Question) -> None:
         """Cancels a request whose turn is over."""
         await self._settle(question, {"outcome": "cancelled"})
@@ -102,6 +113,7 @@ class AgentRequests:
     async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
         if approval_id in self._waiting:
             request_id = self._waiting.pop(approval_id)
+            self._decided.discard(approval_id)
             with contextlib.suppress(AgentGone):
                 await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
 

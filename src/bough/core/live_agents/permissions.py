@@ -74,6 +74,9 @@ class Permissions:
         tool_question = await self._read(agent, question, entry.body)
         judged = await self._read_patiently(lambda tx: _judge(tx, agent, tool_question))
         if judged is not None:
+            if judged.verdict.effect == "ask" and agent.requests.is_full:
+                await agent.requests.refuse(question)
+                return
             agent.recorder.permit(entry, _decision_entry(judged.verdict))
             option = once(question.options, "allow")
             if judged.verdict.effect == "allow" and option is not None:

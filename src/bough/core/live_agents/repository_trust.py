@@ -12,7 +12,7 @@ from bough.core.approvals.kinds import TRUST
 from bough.core.store.sql import CHOICES
 from bough.core.store.transactions import Change, Store
 from bough.errors import Denied
-from bough.git.decode import shown
+from bough.git.decode import escaped
 from bough.model.rule import Choice
 from bough.model.session import Session
 from bough.model.task import Task
@@ -25,8 +25,8 @@ class Untrusted(Denied):
     """Raised when a repository brings code for an agent that no person has approved."""
 
     def __init__(self, entry: CatalogEntry, files: list[str], cwd: str, key: str) -> None:
-        # Names of files need not be text.
-        files = [shown(file) for file in files]
+        # Names of files need not be valid UTF-8.
+        files = [escaped(file) for file in files]
         names = ", ".join(os.path.relpath(file, cwd) for file in files[:MOST_NAMED])
         more = f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
         text = f"{entry.title} would run code that this repository brings: {names}{more}."

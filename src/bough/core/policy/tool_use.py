@@ -20,6 +20,7 @@ from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG
 from bough.core.policy.patterns import SHELLS
 from bough.core.policy.protected_paths import Places, absolute, agents_patterns, resolved
 from bough.core.policy.protections import NamedPaths, protections
+from bough.git.decode import escaped
 from bough.model.tool import Protection, ToolKind, ToolUse
 
 Json = dict[str, Any]
@@ -112,10 +113,10 @@ def read(
         name=name,
         server=mcp.server,
         command=command,
-        paths=_storable(resolved_paths),
+        paths=tuple(map(escaped, resolved_paths)),
         named=tuple(path for path in named if path not in known),
-        folders=_storable(folders),
-        protected=tuple(msgspec.structs.replace(hit, path=_storable([hit.path])[0]) for hit in protected),
+        folders=tuple(map(escaped, folders)),
+        protected=tuple(msgspec.structs.replace(hit, path=escaped(hit.path)) for hit in protected),
         unread=unread,
         many=many,
         sandboxed=quirks.sandboxed,
@@ -347,11 +348,6 @@ def _key(
         exact.append([protection.path for protection in protected])
     try:
         encoded = msgspec.json.encode(exact, order="sorted")
-    except UnicodeEncodeError:  # A link leads to a name that is not text.
+    except UnicodeEncodeError:  # A link leads to a name that is not valid UTF-8.
         encoded = json.dumps(exact, sort_keys=True).encode()
-    return f"{kind}: {describe(_storable([title])[0])} ({hashlib.sha256(encoded).hexdigest()[:DIGEST]})"
-
-
-def _storable(paths: Iterable[str]) -> tuple[str, ...]:
-    """Returns paths whose bytes that are not text are escapes, since nothing else can be stored or shown."""
-    return tuple(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for path in paths)
+    return f"{kind}: {describe(escaped(title))} ({hashlib.sha256(encoded).hexdigest()[:DIGEST]})"

@@ -230,7 +230,8 @@ class Runner:
         agent.busy = True
         agent.recorder.restore(task.id, messages, agent.recorder.last)
         for approval in approvals:
-            agent.requests.remember(approval.id, msgspec.json.decode(approval.request_id, type=RequestId))
+            request_id = msgspec.json.decode(approval.request_id, type=RequestId)
+            agent.requests.remember(approval.id, request_id, decided=approval.status != "pending")
         blocks = await self._blocks(task, await self._prompt_files(agent, task))
         running = asyncio.create_task(self._run(agent, claimed, blocks))
         try:

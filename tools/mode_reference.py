@@ -58,7 +58,7 @@ MEASURED: dict[str, dict[str, str]] = {
     "opencode": {"bough-plan": "bbbbbbbb", "bough-ask": "aaaaaaaa", "bough-bypass": "uuuuuuuu"},
     "qwen": {"plan": "bubbabab", "default": "aaaaaaaa"},
 }
-IN_PLAN = "**yes**, as all writing"
+IN_PLAN = "**yes**, like all writing"
 READS = "keys, other worktrees and Bough's data: **yes**; the rest: no"
 SERVERS = "what a server that the agent starts does: as for commands; the rest: no"
 SANDBOX: tuple[tuple[str, str], ...] = (

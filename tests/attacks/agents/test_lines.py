@@ -49,15 +49,29 @@ async def test_a_line_that_nobody_can_read(tmp_path: Path, bad: bytes) -> None:
         assert (await client.wait_task(fork["taskId"]))["status"] == "completed"
 
 
-@pytest.mark.parametrize("result", [DEEP, '{"stopReason":1e999}', '{"stopReason":["x"]}', '"end_turn"', "7"])
-async def test_an_answer_that_nobody_can_read(tmp_path: Path, result: str) -> None:
+@pytest.mark.parametrize(
+    ("result", "readable"),
+    [
+        (DEEP, False),
+        ('{"stopReason":1e999}', False),
+        ('{"stopReason":["x"]}', True),
+        ('"end_turn"', True),
+        ("7", True),
+    ],
+    ids=["deep", "number", "list", "text", "integer"],
+)
+async def test_an_answer_that_nobody_can_read(tmp_path: Path, result: str, readable: bool) -> None:
     """C1: A turn ends although its answer makes no sense, and the next one works."""
     steps = (line(f'{{"jsonrpc":"2.0","id":{{prompt}},"result":{result}}}'),)
     async with hostile(tmp_path, *steps) as agent:
         for _ in range(2):
             task = await agent.client.ask(agent.session, "go")
-            assert task["status"] in ("completed", "failed")
             assert task["attempt"] == 1
+            if readable:
+                assert task["status"] == "completed"
+            else:
+                assert (task["status"], task["error"]["code"]) == ("failed", "agent_refused")
+                assert "The answer cannot be read" in task["error"]["message"]
 
 
 async def test_updates_for_another_session(tmp_path: Path) -> None:

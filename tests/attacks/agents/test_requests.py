@@ -26,14 +26,18 @@ async def pending(agent: Hostile, count: int) -> list[dict[str, Any]]:
 
 
 async def test_a_flood_of_requests(tmp_path: Path) -> None:
-    """P4: Only so many requests wait for a person; the others are refused at once, and a stop withdraws the rest."""
+    """P4: Only so many requests wait for a person; the others are refused at once, and a stop withdraws the rest. What
+    needs no person is still allowed."""
     more = 50
     requests = [ask(number, **RUN | {"toolCallId": f"c{number}"}) for number in range(MOST_WAITING + more)]
-    async with hostile(tmp_path, *requests, {"wait": MOST_WAITING + more}) as agent:
+    edit = ask(-1, kind="edit", title="Edit a", toolCallId="edit", locations=[{"path": "a"}])
+    async with hostile(tmp_path, *requests, edit, {"wait": MOST_WAITING + more + 1}, mode="acceptEdits") as agent:
         task = await agent.client.prompt(agent.session, "go")
         await pending(agent, MOST_WAITING)
-        await eventually(lambda: len(agent.answers()) == more, "the others are refused")
-        assert all("error" in answer for answer in agent.answers())
+        await eventually(lambda: len(agent.answers()) == more + 1, "the others are answered")
+        *refused, allowed = agent.answers()
+        assert all("error" in answer for answer in refused)
+        assert allowed["result"]["outcome"]["optionId"] == "yes"
         await agent.client.post(f"/api/sessions/{agent.session}/stop")
         assert (await agent.client.wait_task(task))["status"] == "cancelled"
         assert await agent.approvals("pending") == []

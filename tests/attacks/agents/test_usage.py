@@ -6,24 +6,32 @@ from pathlib import Path
 
 import pytest
 
+from bough.core.state.task_ended import MOST_COST, MOST_TOKENS
 from tests.attacks.agents.hostile import hostile, line, update
 
 
-@pytest.mark.parametrize("number", ["-1000000", "9223372036854775807", "1" + "0" * 40, "-1" + "0" * 40])
-async def test_tokens_and_cost(tmp_path: Path, number: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "tokens", "spent"),
+    [
+        ("-1000000", 0, 0),
+        ("9223372036854775807", MOST_TOKENS, MOST_COST),
+        ("1" + "0" * 40, MOST_TOKENS, MOST_COST),
+        ("-1" + "0" * 40, 0, 0),
+    ],
+)
+async def test_tokens_and_cost(tmp_path: Path, number: str, tokens: int, spent: int) -> None:
     """B5: What a tree has used only grows, whatever its agents report, and every turn ends."""
     cost = update(sessionUpdate="usage_update", used=1, size=2, cost={"amount": int(number), "currency": "USD"})
     usage = f'"usage":{{"totalTokens":{number},"inputTokens":{number},"outputTokens":{number}}}'
     end = line(f'{{"jsonrpc":"2.0","id":{{prompt}},"result":{{"stopReason":"end_turn",{usage}}}}}')
     async with hostile(tmp_path, cost, end) as agent:
         client, session = agent.client, agent.session
-        before = 0
         for turns in (1, 2):
             assert (await client.ask(session, "go"))["status"] == "completed"
             used = (await client.get(f"/api/sessions/{session}/budget"))["used"]
             assert used["turns"] == turns
-            assert used["tokens"] >= before and used["cost"] >= 0
-            before = used["tokens"]
+            # Agents report the tokens of a turn, but the cost of the whole conversation.
+            assert (used["tokens"], used["cost"]) == (turns * tokens, spent)
         await client.get("/api/home")
 
 

@@ -3,6 +3,6 @@ generated input, and a session's life is compared with a model.
 
 - `target` describes what is fuzzed, and makes new inputs from those in `corpus/NAME/`, which are kept forever.
 - `agent_targets`, `git_targets`, `policy_targets` and `door_targets` list what is fuzzed.
-- `session_machine` plays random lives of sessions.
+- `test_mcp_door` sends such frames to the door of the tools; `session_machine` plays random lives of sessions.
 - `make test` runs the corpora and a short, fixed round; `make fuzz MINUTES=30` runs random rounds for longer.
 """

@@ -31,7 +31,7 @@ def main(minutes: float) -> int:
             print(f"Round {rounds} failed. The smallest failing input is `failed` in tests/fuzz/corpus/NAME.")
             return code
         if time.monotonic() >= end:
-            print(f"{rounds} rounds passed.")
+            print(f"Rounds passed: {rounds}.")
             return 0
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from tests.fuzz import agent_targets, door_targets, git_targets, policy_targets
 from tests.fuzz.target import CORPUS, EXAMPLES, Target, profile
+from tests.fuzz.test_mcp_door import FRAMES
 
 TARGETS = (*agent_targets.TARGETS, *git_targets.TARGETS, *policy_targets.TARGETS, *door_targets.TARGETS)
 
@@ -45,4 +46,4 @@ def test_new_inputs(target: Target) -> None:
 
 def test_every_corpus_has_a_target() -> None:
     """The corpora are those of the targets, so that none is kept in vain."""
-    assert {path.name for path in CORPUS.iterdir()} == {target.name for target in TARGETS}
+    assert {path.name for path in CORPUS.iterdir()} == {target.name for target in (*TARGETS, FRAMES)}

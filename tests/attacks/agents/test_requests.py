@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from bough.core.live_agents.agent_requests import MOST_WAITING
+from bough.agents.acp.connection import AgentConnection
+from bough.core.live_agents.agent_requests import MOST_WAITING, AgentRequests
+from bough.core.transcripts.recorder import Recorder
 from tests.attacks.agents.hostile import Hostile, ask, hostile, line, message, update
 from tests.core.policy.test_policy_at_work import wanting
 from tests.support.eventually import eventually
@@ -41,6 +43,19 @@ async def test_a_flood_of_requests(tmp_path: Path) -> None:
         await agent.client.post(f"/api/sessions/{agent.session}/stop")
         assert (await agent.client.wait_task(task))["status"] == "cancelled"
         assert await agent.approvals("pending") == []
+
+
+def test_requests_that_are_decided_do_not_count() -> None:
+    """P4: After a restart, requests whose answers are only to be sent again leave room for others."""
+    requests = AgentRequests(cast("AgentConnection", None), cast("Recorder", None))
+    for number in range(MOST_WAITING):
+        requests.remember(f"decided {number}", number, decided=True)
+    assert not requests.is_full
+    for number in range(MOST_WAITING):
+        requests.remember(f"pending {number}", number)
+    assert requests.is_full
+    requests.forget()
+    assert not requests.is_full
 
 
 async def test_equal_ids(tmp_path: Path) -> None:

@@ -169,7 +169,8 @@ def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
 def _check_patterns(entry: CatalogEntry, path: Path) -> None:
     """Raises `Invalid` for a regular expression that cannot be used; a turn would otherwise meet it first."""
     quirks = entry.quirks
-    of_logins = [pattern for patterns in entry.login.contents.values() for pattern in patterns]
+    by_file = (*entry.login.contents.values(), *entry.login.named_in.values())
+    of_logins = [pattern for patterns in by_file for pattern in patterns]
     of_texts = (*quirks.failures, *quirks.unauthenticated, *quirks.unauthorized, *quirks.broken, *quirks.noise)
     for pattern in (*of_texts, *of_logins):
         try:

@@ -13,7 +13,7 @@ from bough.errors import Unavailable
 from bough.model.session import Caller
 from tests.core.helpers import open_session
 from tests.support.client import Json
-from tests.support.faults import failing
+from tests.support.faults import Fault, failing
 from tests.support.server import Running
 
 
@@ -52,12 +52,16 @@ async def test_a_repeated_cascade_waits_for_the_first(server: Running, monkeypat
     assert sorted(stopped) == sorted((root, child))
 
 
-async def test_a_failed_fork_leaves_no_worktree(server: Running) -> None:
+@pytest.mark.parametrize("fault", ["busy", "lost"])
+async def test_a_failed_fork_leaves_no_worktree(server: Running, fault: Fault) -> None:
     """B2, B6: The worktree of a fork that could not be stored is removed, although that fails at first too."""
     root = await open_session(server)
     await server.client.ask(root, "[[say heron]]")
     db = server.services.store.db
-    with failing(db, "transaction", SESSIONS.add, fault="full"), failing(db, "transaction", WORKTREES.active_sessions):
+    with (
+        failing(db, "transaction", SESSIONS.add, fault="full"),
+        failing(db, "transaction", WORKTREES.active_sessions, fault=fault),
+    ):
         try:
             await server.services.branches.fork(Caller(), root, Branch(worktree="new"))
         except Unavailable as error:

@@ -4,6 +4,7 @@ leaves."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from bough.core.worktrees import records, setup
 from bough.core.worktrees.paths import free_inside, resolve_inside
 from bough.core.worktrees.records import NewWorktree, Start, checked_notes
 from bough.core.worktrees.repos import checked_name
-from bough.errors import BoughError, Conflict, Invalid
+from bough.errors import BoughError, Conflict, Invalid, Unavailable
 from bough.git import worktree_recovery
 from bough.git import worktrees as git
 from bough.git.paths import below, real
@@ -32,7 +33,6 @@ from bough.model.ids import new_id
 from bough.model.repo import Board, Repo, Worktree
 from bough.model.session import Caller
 from bough.settings import Settings
-from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.worktrees")
 
@@ -40,7 +40,6 @@ FOLDER = ".worktrees"
 SCOPE = "worktrees.create"
 # Git's own entries in a bare repository, where no worktree may go.
 GITS_OWN = frozenset({"objects", "refs", "worktrees", "hooks", "info", "logs", "modules", "branches"})
-INTERRUPTED = "The setup was interrupted when the server stopped. Run it by hand if you need it."
 
 
 class WorktreeCreation:
@@ -167,10 +166,16 @@ class WorktreeCreation:
                 now=change.now,
             )
             if row is None:
+                row = await change.tx.one(WORKTREES.get, Worktree, id=worktree_id)
+            if row is None:
                 raise _registered(path)
             return row
 
-        row = await self._store.write_once(caller, scope, _request_identity(new, start), Worktree, insert)
+        row = await patiently(
+            lambda: self._store.write_once(caller, scope, _request_identity(new, start), Worktree, insert),
+            "a new worktree",
+            within=UNDO_WITHIN,
+        )
         try:
             hook_error = await self._checkout(repo, common, path, branch, lock, start)
             return await self._finish(caller, scope, repo, row, hook_error)
@@ -228,14 +233,26 @@ class WorktreeCreation:
         """Starts the setup of a worktree."""
         job = asyncio.create_task(self._set_up(repo, worktree), name=f"setup {worktree.id}")
         self._jobs[worktree.id] = job
-        job.add_done_callback(lambda _: self._jobs.pop(worktree.id, None))
+        job.add_done_callback(lambda done: self._ended(worktree, done))
+
+    def _ended(self, worktree: Worktree, job: asyncio.Task[Worktree]) -> None:
+        self._jobs.pop(worktree.id, None)
+        if not job.cancelled() and (error := job.exception()) is not None:
+            log.error("worktree_setup_broke", worktree=worktree.id, error=repr(error), exc_info=error)
+
+    def is_abandoned(self, row: Worktree) -> bool:
+        """Tells whether the row says that the worktree is being set up, but nobody does. Call it only with the lock of
+        the repository."""
+        return row.status == "setting_up" and row.id not in self._jobs
 
     async def settled(self, caller: Caller, scope: KeyScope, worktree: Worktree, *, wait: bool) -> Worktree:
         """Returns the worktree, after its setup if `wait` is set."""
         if not wait or worktree.id not in self._jobs:
             return worktree
         done = await self.ended(worktree)
-        await self._store.replace_answer(caller, scope, done)
+        await patiently(
+            lambda: self._store.replace_answer(caller, scope, done), "a setup", within=UNDO_WITHIN, worktree=done.id
+        )
         return done
 
     async def ended(self, worktree: Worktree) -> Worktree:
@@ -251,14 +268,19 @@ class WorktreeCreation:
 
     async def _set_up(self, repo: Repo, worktree: Worktree) -> Worktree:
         async def show(output: str) -> None:
-            await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
+            # While the database is away nothing is shown; the command goes on.
+            with contextlib.suppress(Unavailable):
+                await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
 
         outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show)
         errors = "\n".join(error for error in (worktree.setup_error, outcome.error) if error) or None
         if errors:
             log.warning("worktree_setup_failed", worktree=worktree.id, error=errors)
         done = {"status": "ready", "setup_error": errors, "setup_output": outcome.output}
-        return await self._store.write(lambda change: records.update(change, worktree.id, **done))
+        write = self._store.write
+        return await patiently(
+            lambda: write(lambda change: records.update(change, worktree.id, **done)), "a setup", worktree=worktree.id
+        )
 
     async def stop(self, worktree_id: str) -> None:
         """Stops a running setup."""
@@ -321,9 +343,3 @@ def _request_identity(new: NewWorktree, start: Start | None) -> Any:
     if start is not None:
         return [new.repo_id, start.asked]
     return NewWorktree(new.repo_id, new.branch, new.path, new.base, new.name, new.notes, new.board_id, new.x, new.y)
-
-
-async def unfinished(tx: Tx) -> list[tuple[Worktree, Repo]]:
-    """Returns the worktrees that the last server left unfinished, with their repositories."""
-    worktrees = await tx.all(WORKTREES.unfinished, Worktree)
-    return [(row, await records.repo_of(tx, row)) for row in worktrees]

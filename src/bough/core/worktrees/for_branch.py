@@ -20,7 +20,8 @@ from bough.core.store.idempotency import RecordScope, forget_answer
 from bough.core.store.sql import REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start
-from bough.core.worktrees.service import REPAIR_WITHIN, Worktrees
+from bough.core.worktrees.repair import REPAIR_WITHIN
+from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Invalid
 from bough.git.snapshot import TooMuch
 from bough.model.ids import new_id
@@ -36,6 +37,8 @@ SCOPE = "sessions.branch.worktree"
 # A worktree created without an idempotency key gets a generated one until its session exists, so that the next server
 # finds and removes it after a crash.
 MARKS = "sessions.branch.mark"
+# Their scope as it is stored; these keys are kept however old they are.
+STORED_MARKS = f"system::{MARKS}"
 # Characters of a title that go into a branch name.
 LONGEST_SLUG = 40
 

@@ -92,18 +92,28 @@ class Removal:
             # Nothing is left to ask git about.
             return Removed(await self._mark_removed(row, row.recovery_ref, row.branch), True, False, [])
         async with alone(common):
-            await self._store.write(lambda change: _claim(change, row.id, force))
             try:
+                await self._store.write(lambda change: _claim(change, row.id, force))
                 return await self._take_away(row, repo, force, branch)
             except BaseException:
-                await asyncio.shield(self._give_up(row))
+                # Also if the claim failed: it may have been stored although its reply was lost.
+                await asyncio.shield(self.undo_removal(repo, row))
                 raise
 
-    async def _give_up(self, row: Worktree) -> None:
-        """Makes a worktree usable again whose removal failed."""
+    async def undo_removal(self, repo: Repo, row: Worktree) -> None:
+        """Makes a worktree usable again whose removal failed, or marks it removed if its folder is gone. Call it only
+        with the lock of the repository."""
+        about, read = "a removal that failed", self._store.read
+        known = await patiently(lambda: read(lambda tx: records.worktree(tx, row.id)), about, within=UNDO_WITHIN)
+        if known.removed_at is not None or not (known.status == "removing" or self._creation.is_abandoned(known)):
+            return
+        if known.status == "removing" and await _is_gone(repo, known):
+            ref = known.recovery_ref or await worktree_recovery.recovery_ref(repo.path, row.id)
+            await self._mark_removed(known, ref, known.branch)
+            return
         await patiently(
             lambda: self._store.write(lambda change: records.update(change, row.id, status="ready")),
-            "a removal that failed",
+            about,
             within=UNDO_WITHIN,
             worktree=row.id,
         )
@@ -175,7 +185,8 @@ class Removal:
             return fresh
 
         log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=ref)
-        return await self._store.write(work)
+        # The folder is gone, so that there is no way back.
+        return await patiently(lambda: self._store.write(work), "a removal", within=UNDO_WITHIN, worktree=row.id)
 
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         """Restores a removed worktree at its old path, with branch, commits and uncommitted files, and sets it up."""
@@ -267,12 +278,21 @@ async def _check_unused(tx: Tx, row: Worktree, besides: str | None = None) -> No
 
 
 async def _claim(change: Change, worktree_id: str, force: bool) -> None:
-    """Marks the worktree as being removed, so that no session starts there."""
+    """Marks the worktree as being removed, so that no session starts there. The repository's lock guarantees that one
+    in status `removing` was left by a removal that failed."""
     row, _ = await _existing(change.tx, worktree_id)
-    if error := removal_refusals.busy(row, force=force):
+    if row.status != "removing" and (error := removal_refusals.busy(row, force=force)):
         raise error
     await _check_unused(change.tx, row)
     await records.update(change, row.id, status="removing")
+
+
+async def _is_gone(repo: Repo, row: Worktree) -> bool:
+    """Tells whether neither the folder nor git has the worktree any more."""
+    try:
+        return not is_there(row.path) and await git.find_worktree(repo.path, row.path) is None
+    except BoughError:
+        return False
 
 
 async def _reserve(change: Change, worktree_id: str, path: str) -> None:

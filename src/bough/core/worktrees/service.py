@@ -3,7 +3,6 @@ W1–W3)."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Any, Literal
 
@@ -17,12 +16,13 @@ from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records
-from bough.core.worktrees.create import INTERRUPTED, SCOPE, WorktreeCreation, unfinished
+from bough.core.worktrees.create import SCOPE, WorktreeCreation
 from bough.core.worktrees.creation_preview import Preview, preview
 from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start, WorktreePatch, checked_notes
 from bough.core.worktrees.removal_preview import Losses, losses
 from bough.core.worktrees.remove import BranchFate, Removal, Removed
+from bough.core.worktrees.repair import WorktreeRepair
 from bough.core.worktrees.repos import checked_name
 from bough.errors import BoughError, Conflict, Invalid, Unavailable
 from bough.git import worktree_recovery
@@ -41,8 +41,6 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.worktrees")
 
-# If something else holds a repository longer than this, the next start repairs the rest.
-REPAIR_WITHIN = 5.0
 MOST_USES = 100
 
 
@@ -65,6 +63,7 @@ class Worktrees:
         self._settings = settings
         self._creation = WorktreeCreation(store, settings)
         self._removal = Removal(store, settings, self._creation)
+        self._repair = WorktreeRepair(store, self._creation, self._removal)
 
     async def create(self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE) -> Worktree:
         """Creates a worktree of a branch, or adopts the one at `path` if no branch is given. Waits for the setup unless
@@ -259,11 +258,17 @@ class Worktrees:
     async def discard(self, caller: Caller, scope: KeyScope, worktree: Worktree) -> None:
         """Removes a worktree created for something that failed, but never one with work in it."""
         try:
-            await self.remove(worktree.id, branch="delete" if worktree.branch_made else "keep")
+            await patiently(
+                lambda: self._discard(worktree), "a failed worktree", within=UNDO_WITHIN, worktree=worktree.id
+            )
+            await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
         except BoughError as error:
             log.warning("worktree_kept", worktree=worktree.id, error=error.message)
-        else:
-            await self._store.forget_answer(caller, scope)
+
+    async def _discard(self, worktree: Worktree) -> None:
+        row = await self._store.read(lambda tx: records.worktree(tx, worktree.id))
+        if row.removed_at is None:
+            await self.remove(row.id, branch="delete" if row.branch_made else "keep")
 
     async def withdraw(self, caller: Caller, scope: KeyScope, worktree: Worktree, *, new: bool) -> None:
         """Removes what `begin` returned for something that failed, and releases the key. A new worktree is not kept,
@@ -293,31 +298,12 @@ class Worktrees:
             await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=None))
 
     async def repair(self) -> None:
-        """Repairs worktrees that the last server was creating, setting up, removing or recovering."""
-        rows = await self._store.read(unfinished)
-        await asyncio.gather(*(self._repair(row, repo) for row, repo in rows))
+        """Repairs the worktrees that the last server was creating, setting up, removing or recovering."""
+        await self._repair.repair_all()
 
-    async def _repair(self, row: Worktree, repo: Repo) -> None:
-        try:
-            if row.status == "setting_up":
-                error = "\n".join(text for text in (row.setup_error, INTERRUPTED) if text)
-                await self._store.write(
-                    lambda change: records.update(change, row.id, status="ready", setup_error=error)
-                )
-                return
-            common = await git.common_folder(repo.path)
-            # A git process that outlived the last server still holds the lock.
-            async with alone(common, REPAIR_WITHIN):
-                if row.status == "making":
-                    await self._creation.undo(repo, row)
-                elif row.status == "recovering":
-                    await self._removal.undo_recovery(repo, row)
-                else:
-                    # The folder is still there, whole or in part; another removal continues from here.
-                    await self._store.write(lambda change: records.update(change, row.id, status="ready"))
-            log.info("worktree_repaired", worktree=row.id, path=row.path, was=row.status)
-        except (BoughError, OSError) as error:
-            log.warning("worktree_not_repaired", worktree=row.id, path=row.path, error=str(error))
+    async def run(self) -> None:
+        """Repairs worktrees whose creation, setup, removal or recovery could not be stored, until cancelled."""
+        await self._repair.run()
 
     async def close(self) -> None:
         """Stops everything that still runs in worktrees being created."""

@@ -6,15 +6,19 @@ from __future__ import annotations
 import functools
 import shutil
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from bough.core.state import turn as turns
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, EVENTS, TASKS
 from bough.core.store.transactions import Store
+from bough.core.turns import scheduler
 from bough.errors import Busy
 from bough.storage import migrate
 from tests.core.helpers import open_session
+from tests.support.eventually import eventually
 from tests.support.faults import failing
 from tests.support.server import Running, serving
 
@@ -95,6 +99,52 @@ async def test_the_end_of_a_turn_is_stored_after_failed_writes(server: Running) 
             assert (ended["status"], ended["attempt"], ended["error"]) == ("completed", 1, None)
     assert await client.texts(session) == ["one", "two"]
     assert (await client.get(f"/api/sessions/{session}"))["activity"] == "idle"
+
+
+async def test_a_turn_that_nobody_claimed_gets_an_owner(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q4: A claim that was stored, though nobody knows, is found without a broken turn, and the prompt is sent."""
+    client = server.client
+    session = await open_session(server)
+    claim = turns.claim
+
+    async def in_doubt(store: Store, session_id: str) -> None:
+        monkeypatch.setattr(turns, "claim", claim)
+        await claim(store, session_id)
+
+    monkeypatch.setattr(turns, "claim", in_doubt)
+    monkeypatch.setattr(scheduler, "SCAN_EVERY", 0.2)
+    ended = await client.wait_task(await client.prompt(session, "[[say heron]]"))
+    assert (ended["status"], ended["attempt"]) == ("completed", 2)
+
+
+@pytest.mark.parametrize("kind", ["transaction", "read"])
+async def test_a_stop_whose_request_failed_reaches_the_agent(
+    server: Running, monkeypatch: pytest.MonkeyPatch, kind: Literal["read", "transaction"]
+) -> None:
+    """T6, Q4: The turn is stopped, although the caller was told that the database failed after the commit."""
+    client = server.client
+    session = await open_session(server)
+    monkeypatch.setattr(scheduler, "SCAN_EVERY", 0.2)
+    task = await client.prompt(session, "[[slow 6000 0.5]]")
+    await client.wait_task(task, "running")
+    query = TASKS.waiting if kind == "transaction" else TASKS.get
+    with failing(server.services.store.db, kind, query, fault="lost"):
+        answer = await client.http.post(f"/api/sessions/{session}/stop")
+    assert answer.status_code == 503
+    assert (await client.wait_task(task))["status"] == "cancelled"
+
+
+async def test_the_agent_of_an_ended_session_ends(server: Running) -> None:
+    """T3, Q4: The agent of an idle session ends with it, although its request failed after the commit."""
+    client, agents = server.client, server.services.runner.agents
+    session = await open_session(server)
+    await client.ask(session, "[[say heron]]")
+    assert agents.get(session) is not None
+    with failing(server.services.store.db, "transaction", TASKS.waiting, fault="lost"):
+        answer = await client.http.post(f"/api/sessions/{session}/complete", json={})
+    assert answer.status_code == 503
+    await server.services.maintenance.run_once()
+    await eventually(lambda: agents.get(session) is None, "the agent ends")
 
 
 @pytest.fixture

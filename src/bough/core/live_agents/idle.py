@@ -59,13 +59,21 @@ class Idle:
         return True
 
     async def suspend_agents(self) -> None:
-        """Suspends agents that died, or that have been idle for longer than `sleep_after` and can be resumed."""
+        """Suspends agents that died, whose session has ended, or that have been idle for longer than `sleep_after` and
+        can be resumed."""
         limit = time.monotonic() - self._settings.sleep_after
+        idle = [agent.session_id for agent in self._agents if not agent.busy]
+        if not idle:
+            return
+        ended = {row[0] for row in await self._store.read(lambda tx: tx.all(SESSIONS.ended, tuple[str], ids=idle))}
         for agent in self._agents:
             if agent.busy or agent.session_id in self._suspending:
                 continue
-            if agent.down or (agent.entry.resume and agent.idle_since < limit):
-                log.info("agent_put_to_sleep", session=agent.session_id, reason="dead" if agent.down else "idle")
+            # Whoever ended the session may have failed before the agent was told.
+            has_ended = agent.session_id in ended
+            if agent.down or has_ended or (agent.entry.resume and agent.idle_since < limit):
+                reason = "dead" if agent.down else "ended" if has_ended else "idle"
+                log.info("agent_put_to_sleep", session=agent.session_id, reason=reason)
                 self._start_suspending(agent)
 
     def _start_suspending(self, agent: Agent, *, farewell: bool = False) -> None:

@@ -62,6 +62,8 @@ class Runner:
         self.checkpoints = Checkpoints(store, settings)
         self.lost_turns = LostTurns(store, settings, agents)
         self._full_transcripts = FullTranscripts(self.cancel)
+        # Tasks whose agents are being stopped.
+        self.cancelling: set[str] = set()
 
     # Turns
 
@@ -315,6 +317,7 @@ class Runner:
         agent = self.agents.get(session_id)
         if agent is None or not agent.busy:
             return
+        self.cancelling.add(task.id)
         try:
             async with asyncio.timeout(self._settings.stop_timeout):
                 await agent.cancel(f"{task.id}:{task.attempt}")
@@ -322,6 +325,8 @@ class Runner:
         except (TimeoutError, AgentFailed):
             log.warning("agent_ignored_cancel", session=session_id, task=task.id)
             await agent.end()
+        finally:
+            self.cancelling.discard(task.id)
 
     async def ended(self, task_id: str) -> None:
         """Waits until a task has ended."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import time
 from collections.abc import Coroutine, Generator
 from typing import Any
 
@@ -54,9 +55,12 @@ class Scheduler:
         # When each tree was last served, the latest last. A restart forgets it, which costs one turn of fairness.
         self._served: dict[str, int] = {}
         self._counter = itertools.count(1)
-        # Sessions whose turn broke, so that nobody may run it any more; at first, those of all turns under way.
-        self._broken: set[str] = set()
-        self._first_look = True
+        # Whether a turn broke, so that nobody may run it any more, and when turns under way are next looked at.
+        self._broken = True
+        self._next_look = 0.0
+        # Tasks that were being stopped at the last look, and those that a look stops.
+        self._stopping: set[str] = set()
+        self._stops: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Schedules until cancelled. Running turns are cancelled with it; the next server finds them in their rows."""
@@ -80,7 +84,7 @@ class Scheduler:
             await self._cancel_turns()
 
     async def _cancel_turns(self) -> None:
-        tasks = [*self._turns.values(), *self._suspending.values()]
+        tasks = [*self._turns.values(), *self._suspending.values(), *self._stops.values()]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -124,20 +128,35 @@ class Scheduler:
     async def _recover_lost(self) -> None:
         """Gives every turn of this server that is under way and has no task an owner, which repairs it. Nothing else
         could: the reply to a claim may have been lost, or a turn may have broken in a way that nobody thought of."""
-        if not self._broken and not self._first_look:
+        if not self._broken and time.monotonic() < self._next_look:
             return
         # More may break while this reads.
-        broken, self._broken = self._broken, set()
+        self._broken = False
         try:
             under_way = await self._store.read(lambda tx: tx.all(TASKS.under_way, Task))
         except BaseException:
-            self._broken |= broken
+            self._broken = True
             raise
+        self._next_look = time.monotonic() + SCAN_EVERY
         for task in under_way:
-            is_lost = self._first_look or task.session_id in broken
-            if is_lost and task.session_id not in self._turns:
+            if task.session_id not in self._turns:
                 self.adopt(task.session_id, self._runner.lost_turns.take_over(task))
-        self._first_look = False
+        self._enforce_stops([task for task in under_way if task.status == "stopping"])
+
+    def _enforce_stops(self, tasks: list[Task]) -> None:
+        """Stops turns whose rows say so, but whose agents nobody told: the request failed after its commit."""
+        for task in tasks:
+            if task.id in self._stopping and task.id not in self._stops and task.id not in self._runner.cancelling:
+                log.warning("stop_taken_over", session=task.session_id, task=task.id)
+                stop = asyncio.create_task(self._runner.cancel(task.session_id, task), name=f"stop {task.id}")
+                self._stops[task.id] = stop
+                stop.add_done_callback(lambda done, task_id=task.id: self._stopped(task_id, done))
+        self._stopping = {task.id for task in tasks}
+
+    def _stopped(self, task_id: str, stop: asyncio.Task[None]) -> None:
+        del self._stops[task_id]
+        if not stop.cancelled() and (error := stop.exception()) is not None:
+            log.warning("turn_not_stopped", task=task_id, error=repr(error))
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
         return await tx.all(TASKS.runnable, Runnable)
@@ -213,7 +232,7 @@ class Scheduler:
         if error is None and not task.cancelled():
             self._wake.set()
             return
-        self._broken.add(session_id)
+        self._broken = True
         if error is not None:
             log.error("turn_broke", session=session_id, error=repr(error), exc_info=error)
         # Not at once: whatever broke it may break the next one too.

@@ -129,3 +129,7 @@ DELETE FROM session_private WHERE session_id = :id
 -- name: remove
 -- Deletes a session.
 DELETE FROM sessions WHERE id = :id
+
+-- name: ended
+-- Returns those of some sessions that have ended.
+SELECT id FROM sessions WHERE id IN :ids AND status <> 'active'

@@ -12,6 +12,7 @@ from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.idle import Idle
 from bough.core.store.sql import CALLS, EVENTS, KEYS
 from bough.core.store.transactions import Change, Store
+from bough.core.worktrees.for_branch import STORED_MARKS
 from bough.model.times import before
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -63,7 +64,7 @@ class Maintenance:
 
         async def work(change: Change) -> None:
             await change.tx.run(EVENTS.prune, cursor=newest - self._settings.keep_events)
-            await change.tx.run(KEYS.prune, before=deadline)
+            await change.tx.run(KEYS.prune, before=deadline, kept_scope=STORED_MARKS)
             await change.tx.run(CALLS.prune, before=deadline)
 
         await self._store.write(work)

@@ -12,8 +12,8 @@ SELECT fingerprint, answer FROM idempotency WHERE scope = :scope AND key = :key
 UPDATE idempotency SET answer = :answer WHERE scope = :scope AND key = :key
 
 -- name: prune
--- Deletes keys older than a time.
-DELETE FROM idempotency WHERE created_at < :before
+-- Deletes keys older than a time, except those of one scope.
+DELETE FROM idempotency WHERE created_at < :before AND scope <> :kept_scope
 
 -- name: forget
 -- Releases the key of a request that failed.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
 import pytest
 
 from bough.core.sessions.control import Control, Stopped
-from bough.core.store.sql import SESSIONS, TASKS, WORKTREES
+from bough.core.store.sql import RACES, SESSIONS, TASKS, TREES, WORKTREES
 from bough.core.trees.branch import Branch
 from bough.errors import Unavailable
 from bough.model.session import Caller
-from tests.core.helpers import open_session
+from bough.storage.queries import Query
+from tests.core.helpers import messages, open_session
 from tests.support.client import Json
 from tests.support.faults import Fault, failing
 from tests.support.server import Running
@@ -31,6 +33,38 @@ async def test_a_cascade_leaves_nobody_out(server: Running) -> None:
         await client.call("DELETE", f"/api/sessions/{root}?cascade=true")
     for session_id in (root, child):
         assert (await client.get(f"/api/sessions/{session_id}"))["status"] == "cancelled"
+
+
+async def test_a_cascade_whose_look_at_the_tree_fails(server: Running) -> None:
+    """B5: The tree is not left paused because it could not be read for a moment."""
+    root = await open_session(server)
+    child = await _child(server, root, "[[slow 600 0.5]]")
+    with failing(server.services.store.db, "read", TREES.below):
+        await server.client.call("DELETE", f"/api/sessions/{root}?cascade=true")
+    for session_id in (root, child):
+        assert (await server.client.get(f"/api/sessions/{session_id}"))["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(("kind", "query"), [("read", TREES.below), ("transaction", RACES.keep)])
+async def test_a_decided_race_puts_the_others_away(
+    server: Running, kind: Literal["read", "transaction"], query: Query
+) -> None:
+    """B6: The losers are archived and the decision is told once, although the database fails for a moment."""
+    client = server.client
+    root = await open_session(server, permissionMode="bypassPermissions")
+    await client.ask(root, "[[say heron]]")
+    body: Json = {"prompt": "[[run touch new]]", "contenders": [{}, {}]}
+    begun = await client.post(f"/api/sessions/{root}/race", body)
+    winner, loser = begun["sessions"]
+    for racer in (winner, loser):
+        await client.wait_task(racer["taskId"])
+    with failing(server.services.store.db, kind, query, fault="lost"):
+        kept = await client.post(f"/api/races/{begun['raceId']}/keep", {"sessionId": winner["sessionId"]})
+    [other] = kept["others"]
+    assert (other["archived"], other["worktreeRemoved"], other["message"]) == (True, True, None)
+    assert (await client.get(f"/api/sessions/{loser['sessionId']}"))["archived"]
+    notices = await messages(client, root, "notice")
+    assert len([notice for notice in notices if "kept" in notice["text"].lower()]) == 1, notices
 
 
 async def test_a_repeated_cascade_waits_for_the_first(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:

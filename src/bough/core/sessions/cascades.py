@@ -118,7 +118,9 @@ class Cascades:
     async def _levels(self, session_id: str) -> list[list[Session]]:
         """Returns the session and its descendants by level, the deepest first; nothing if it was removed meanwhile."""
         try:
-            sessions = await self._store.read(lambda tx: below(tx, session_id))
+            # The queues are paused already.
+            read = self._store.read
+            sessions = await patiently(lambda: read(lambda tx: below(tx, session_id)), "a cascade", session=session_id)
         except NotFound:
             return []
         levels: list[list[Session]] = []

@@ -13,6 +13,7 @@ import structlog
 from bough.core.checkpoints.take import Checkpoints, FolderState, busy, of_restore, record
 from bough.core.sessions.cascades import Cascades, below
 from bough.core.store import records
+from bough.core.store.patience import patiently
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -30,7 +31,7 @@ from bough.core.trees.race.rules import (
 from bough.core.worktrees.records import usable
 from bough.core.worktrees.remove import how_to_recover
 from bough.core.worktrees.service import Worktrees
-from bough.errors import BoughError, Conflict
+from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git import merge
 from bough.git.repo_lock import alone
@@ -46,6 +47,10 @@ from bough.model.task import Task
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.races")
+
+# How long the server's end waits for decisions, for example while the database is away. A repeated request completes
+# one that was cut off.
+CLOSE_WITHIN = 10.0
 
 
 class KeepBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -91,9 +96,13 @@ class RaceResults:
         return await asyncio.shield(decision)
 
     async def close(self) -> None:
-        """Waits for decisions that nobody waits for any more."""
+        """Waits for decisions that nobody waits for any more, and cancels those that take too long."""
         if self._decisions:
-            await asyncio.wait(self._decisions)
+            _, late = await asyncio.wait(self._decisions, timeout=CLOSE_WITHIN)
+            for decision in late:
+                decision.cancel()
+            if late:
+                await asyncio.wait(late)
 
     async def _keep_alone(self, caller: Caller, race_id: str, body: KeepBody) -> KeptRacer:
         lock = self._locks.setdefault(race_id, asyncio.Lock())
@@ -104,14 +113,20 @@ class RaceResults:
             case = await self._store.read(lambda tx: _decision(tx, race_id, body))
             kept = earlier or await self._bring(case, body)
             if earlier is None:
-                await self._record(case, kept, tell=True)
+                # The files are there already: a repeated request would not find out how to undo that.
+                await patiently(lambda: self._record(case, kept, tell=True), "a race", race=race_id)
             without_key = msgspec.structs.replace(caller, idempotency_key=None)
             # If the same racer was kept in another way before, the others were archived then. Somebody may have
             # restored one since, so that they are left alone.
             kept.others = archived_before or list(
-                await asyncio.gather(*(self._put_away(without_key, other) for other in case.others))
+                await asyncio.gather(
+                    *(
+                        patiently(lambda other=other: self._put_away(without_key, other), "a race", race=race_id)
+                        for other in case.others
+                    )
+                )
             )
-            await self._record(case, kept, tell=False)
+            await patiently(lambda: self._record(case, kept, tell=False), "a race", race=race_id)
         log.info("race_decided", race=race_id, session=kept.session_id, how=kept.how)
         return kept
 
@@ -162,15 +177,19 @@ class RaceResults:
         """Stores the result with the race; with `tell`, adds a notice to the transcript where the race began."""
 
         async def work(change: Change) -> None:
+            known = result_of(await find_race(change.tx, case.race.id))
+            # Stored before, though the reply was lost.
+            is_told = known is not None and (known.session_id, known.how) == (kept.session_id, kept.how)
             await change.tx.run(RACES.keep, id=case.race.id, session_id=kept.session_id, kept=raw(kept), now=change.now)
-            if tell:
+            if tell and not is_told:
                 shown = notice(kept_notice(kept), kept.undo_checkpoint_id)
                 await records.add_message(change, case.source.id, None, "system", shown)
 
         await self._store.write(work)
 
     async def _put_away(self, caller: Caller, other: Session) -> ArchivedRacer:
-        """Stops and archives a racer with its descendants, and removes its worktree after keeping all of its files."""
+        """Stops and archives a racer with its descendants, and removes its worktree after keeping all of its files.
+        Safe to repeat, and must be if it raises `Unavailable`; other errors are told in the result."""
         messages: list[str] = []
         archived, worktree = False, None
         try:
@@ -179,6 +198,8 @@ class RaceResults:
             cascade = await self._cascades.run(caller, other.id, "archive")
             archived = cascade.session.archived
             messages += [outcome.message for outcome in cascade.sessions if outcome.message]
+        except Unavailable:
+            raise
         except BoughError as error:
             messages.append(error.message)
         if other.worktree_id is not None:
@@ -188,6 +209,8 @@ class RaceResults:
                 if worktree is not None and worktree.removed_at is None:
                     branch = "delete" if worktree.branch_made else "keep"
                     worktree = (await self._worktrees.remove(worktree.id, force=True, branch=branch)).worktree
+            except Unavailable:
+                raise
             except BoughError as error:
                 messages.append(error.message)
         return ArchivedRacer(

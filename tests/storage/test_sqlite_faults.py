@@ -114,3 +114,44 @@ async def test_a_failing_disk_is_unavailable(boxes: SqliteBackend, word: str, na
     await boxes.check()
     await add(boxes, "b1")
     assert await boxes.read(lambda tx: tx.value(Q.count)) == 1
+
+
+class FailingReader(FailingConnection):
+    """A connection whose failed statement ends its transaction, as SQLite does after an error of the disk."""
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        try:
+            return super().execute(sql, *parameters)
+        except sqlite3.OperationalError:
+            if self._word == "SELECT":
+                self._connection.execute("ROLLBACK")
+            raise
+
+
+@pytest.mark.parametrize("word", ["BEGIN", "COMMIT", "SELECT"])
+async def test_a_read_from_a_failing_disk_is_unavailable(boxes: SqliteBackend, word: str) -> None:
+    """Q4: A read that failed can be repeated, and the next one is not refused because of it."""
+    private: Any = boxes
+    working = private._reader
+    private._reader = FailingReader(working, word, "SQLITE_IOERR_READ")
+    for _ in range(2):
+        with pytest.raises(Unavailable) as caught:
+            await boxes.read(lambda tx: tx.value(Q.count))
+        assert caught.value.code == "database_unavailable"
+    private._reader = working
+    assert await boxes.read(lambda tx: tx.value(Q.count)) == 0
+
+
+async def test_a_long_read_that_cannot_open_the_file(boxes: SqliteBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q4: A lack of descriptors counts as temporary."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorname = "SQLITE_CANTOPEN"
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bough.storage.sqlite.connect", refuse)
+        with pytest.raises(Unavailable):
+            await boxes.read(lambda tx: tx.value(Q.count), long=True)
+    assert await boxes.read(lambda tx: tx.value(Q.count), long=True) == 0

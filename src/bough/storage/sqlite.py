@@ -171,7 +171,10 @@ class SqliteBackend:
         try:
             connection = self._idle_readers.get_nowait()
         except queue.Empty:
-            connection = connect(self.path, read_only=True)
+            try:
+                connection = connect(self.path, read_only=True)
+            except sqlite3.Error as error:
+                raise translate(error) from error
         try:
             return _snapshot(connection, work)
         finally:
@@ -208,6 +211,13 @@ async def _nothing(_tx: Tx) -> None:
     """Changes nothing, but has a transaction begin and commit."""
 
 
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """Ends a read that failed. SQLite ends some by itself, and no other error may hide why it failed."""
+    if connection.in_transaction:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+
+
 def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]) -> T:
     """Runs `work` on one view of the database; BEGIN and COMMIT cost under 2 µs together."""
     if connection.in_transaction:
@@ -215,8 +225,15 @@ def _snapshot(connection: sqlite3.Connection, work: Callable[[Tx], Awaitable[T]]
     try:
         connection.execute("BEGIN")
         try:
-            return drive(work, SqliteTx(connection, reading=True))
-        finally:
+            result = drive(work, SqliteTx(connection, reading=True))
+        except BaseException:
+            _roll_back(connection)
+            raise
+        try:
             connection.execute("COMMIT")
+        except BaseException:
+            _roll_back(connection)
+            raise
+        return result
     except sqlite3.Error as error:
         raise translate(error) from error

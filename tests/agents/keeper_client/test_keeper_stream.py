@@ -1,6 +1,9 @@
 """Both ends of the keeper's socket read frames in whatever pieces they arrive."""
 
+import asyncio
 import itertools
+import socket
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,8 +11,10 @@ from hypothesis import strategies as st
 
 from bough.agents.keeper import frames
 from bough.agents.keeper.frames import FRAME_CAP, Frame, FrameReader, TooLong
+from bough.agents.keeper_client import keeper_stream
 from bough.agents.keeper_client.keeper_stream import KeeperStream
 from bough.agents.link import Batch
+from tests.support.client import PATIENCE
 
 SAID = [
     frames.message(frames.WELCOME, version=1),
@@ -67,3 +72,18 @@ def test_a_frame_that_is_too_long() -> None:
     head = frames.HEADER.pack(frames.SEND, 0, 1, FRAME_CAP + 1, 0, 0)
     with pytest.raises(TooLong):
         list(reader.feed(head))
+
+
+async def test_a_stopped_keeper_does_not_hold_up_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: A connection whose keeper reads nothing any more is closed all the same."""
+    monkeypatch.setattr(keeper_stream, "FLUSH_WITHIN", 0.1)
+    path = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(path)
+        stopped.listen()
+        stream = KeeperStream(0, lambda _frame: None, lambda: None)
+        await asyncio.get_running_loop().create_unix_connection(lambda: stream, path)
+        stream.write(b"x" * 8 * 1024 * 1024)
+        async with asyncio.timeout(PATIENCE):
+            await stream.close()
+    assert not stream.open

@@ -13,6 +13,9 @@ from bough.agents.link import Batch
 UNDELIVERED_LIMIT = 4 * 1024 * 1024
 """Bytes of undelivered lines beyond which reading pauses. The keeper's journal holds the rest."""
 
+FLUSH_WITHIN = 3.0
+"""Seconds for a keeper to read what was written to it before the connection is closed. A stopped one never does."""
+
 
 class KeeperStream(asyncio.Protocol):
     """Delivers numbered lines in the batches in which they were read. Other frames go to the listener.
@@ -73,8 +76,14 @@ class KeeperStream(asyncio.Protocol):
         """Closes the connection. Lines that were read before are still delivered."""
         self.end()
         if self._transport is not None:
-            self._transport.close()
-            await self._lost.wait()
+            transport = self._transport
+            transport.close()
+            try:
+                async with asyncio.timeout(FLUSH_WITHIN):
+                    await self._lost.wait()
+            except TimeoutError:
+                transport.abort()
+                await self._lost.wait()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from bough.core.store.sql import CALLS
 from bough.core.tool_calls import service
 from tests.support.client import Json
 from tests.support.eventually import eventually
+from tests.support.faults import failing
 from tests.support.tool_caller import Agent
 from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
@@ -71,6 +73,32 @@ async def test_allowed_within_the_wait(place: ToolServer) -> None:
     assert (await place.get(agent.id))["activity"] == "running"
     [row] = (await place.server.services.calls.list(agent.id, 10, 0)).rows
     assert (row.state, row.told_task_id, row.granted, row.task_id) == ("done", None, True, agent.task_id)
+
+
+async def test_an_allowed_call_whose_read_failed(place: ToolServer) -> None:
+    """5d, Q4: It is carried out as soon as the database works."""
+    agent = await place.root()
+    call, approval = await waiting(place, agent, prompt="hello")
+    with failing(place.server.services.store.db, "read", CALLS.get, 2):
+        await place.decide(approval["id"])
+        assert not (await call).wrong
+    assert len(await children(place, agent.id)) == 1
+
+
+async def test_an_answered_call_that_could_not_be_marked(place: ToolServer) -> None:
+    """5d, Q4: A second call with the same words is not taken for a repeat, because the first outcome was received."""
+    agent = await place.root("bypassPermissions")
+    with failing(place.server.services.store.db, "transaction", CALLS.answered, 2) as failures:
+        assert not (await agent.call(SPAWN, prompt="hello")).wrong
+        await failures.over()
+
+    async def is_marked() -> bool:
+        [row] = (await place.server.services.calls.list(agent.id, 10, 0)).rows
+        return row.answered_at is not None
+
+    await eventually(is_marked, "the outcome is marked as received")
+    assert not (await agent.call(SPAWN, prompt="hello")).wrong
+    assert len(await children(place, agent.id)) == 2
 
 
 async def test_denied_within_the_wait(place: ToolServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -28,6 +29,8 @@ log = structlog.get_logger("bough.calls")
 
 # Pause before the next try when the database does not answer.
 RETRY_PAUSE = 1.0
+# Seconds until the next look for calls, unless a decision wakes it before.
+LOOK_EVERY = 5.0
 # How long the server's end waits for calls under way; the next server carries out the rest.
 CLOSE_WITHIN = 10.0
 
@@ -95,7 +98,10 @@ class Executor:
                     await asyncio.sleep(RETRY_PAUSE)
                     continue
                 self._ended()
-                await woken.wait()
+                # Not only when told: what failed is tried again.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await woken.wait()
         finally:
             forget()
 
@@ -132,7 +138,7 @@ class Executor:
             elif call.handed_at is None:
                 await tool_call.hand(change, call)
 
-        await self._store.write(work)
+        await patiently(lambda: self._store.write(work), "the outcome of a call", call=call_id)
 
     def execute(self, call: Call, *, begun: bool = False) -> asyncio.Task[Call]:
         """Returns the one task that carries a call out; `begun` if the call was stored just now."""
@@ -147,7 +153,8 @@ class Executor:
     async def _act(self, call: Call, begun: bool) -> Call:
         if not begun:
             # It may have ended since it was read.
-            call = await self._store.read(lambda tx: get(tx, call.id))
+            read, call_id = self._store.read, call.id
+            call = await patiently(lambda: read(lambda tx: get(tx, call_id)), "a call", call=call_id)
             if call.state != "acting":
                 return call
         arguments: Arguments = msgspec.json.decode(call.arguments)

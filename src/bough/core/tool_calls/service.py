@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
@@ -181,9 +181,18 @@ class Calls:
         else:
             self._executor.missed(call.id)
 
-    async def answered(self, call_id: str) -> None:
-        """Records that the caller was sent the outcome."""
-        await self._store.write(lambda change: change.tx.run(CALLS.answered, id=call_id, now=change.now))
+    async def answered(self, call_ids: Sequence[str]) -> None:
+        """Records that the caller was sent the outcomes, even if the request is cut off. Otherwise they would be told
+        twice, and an intended repeat would not be carried out."""
+        if call_ids:
+            await asyncio.shield(self._executor.start(self._answered(list(call_ids))))
+
+    async def _answered(self, call_ids: list[str]) -> None:
+        async def work(change: Change) -> None:
+            for call_id in call_ids:
+                await change.tx.run(CALLS.answered, id=call_id, now=change.now)
+
+        await patiently(lambda: self._store.write(work), "the outcome of a call")
 
     def missed(self, call_id: str) -> None:
         """Handles a caller that stopped waiting, perhaps just as the outcome arrived."""
@@ -285,13 +294,13 @@ class Calls:
 
     async def _decided(self, call: Call) -> Call:
         """Waits until a call is decided and carried out; returns it as it is after `PATIENCE`."""
-        call_id, changed = call.id, asyncio.Event()
+        call_id, changed, read = call.id, asyncio.Event(), self._store.read
         self._waiting_for_people.add(changed)
         try:
             async with asyncio.timeout(PATIENCE):
                 while not self._closed:
                     changed.clear()
-                    call = await self._store.read(lambda tx: get(tx, call_id))
+                    call = await patiently(lambda: read(lambda tx: get(tx, call_id)), "a call", call=call_id)
                     if call.state in ENDED:
                         return call
                     await changed.wait()

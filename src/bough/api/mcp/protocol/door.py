@@ -91,8 +91,7 @@ class Door:
         try:
             await client.while_there(manager.handle_request(inner, client.receive, client.send))
             if client.answered:
-                for call_id in waiter.calls:
-                    await calls.answered(call_id)
+                await calls.answered(waiter.calls)
         finally:
             waiter.close()
             if not client.answered:

@@ -196,10 +196,11 @@ class BackgroundWork:
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(self._report)
         self._tasks.append(task)
+        return task
 
     async def stop(self) -> None:
         """Cancels all tasks and waits until they have ended."""
@@ -213,15 +214,26 @@ class BackgroundWork:
             log.error("background_work_broke", task=task.get_name(), error=repr(error), exc_info=error)
 
 
+async def _started(work: asyncio.Task[None], started: asyncio.Event) -> None:
+    """Waits until the work has begun, or raises the error that ended it before."""
+    waiting = asyncio.create_task(started.wait())
+    try:
+        await asyncio.wait((work, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+    if work.done():
+        work.result()
+
+
 @contextlib.asynccontextmanager
 async def _working(services: Services) -> AsyncGenerator[Services]:
     """Repairs what the last server left, then runs the background work until the server ends."""
     background = BackgroundWork()
     hub_started = asyncio.Event()
-    background.start("hub", services.hub.run(hub_started))
+    hub = background.start("hub", services.hub.run(hub_started))
     background.start("permissions", services.runner.permissions.follow())
     try:
-        await hub_started.wait()
+        await _started(hub, hub_started)
         await services.page_keys.load()
         await services.boards.ensure_default()
         await services.callbacks.exclude(
@@ -234,6 +246,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.recovery.run()
         background.start("page keys", services.page_keys.run())
         background.start("calls", services.calls.follow())
+        background.start("worktrees", services.worktrees.run())
         background.start("scheduler", services.scheduler.run())
         background.start("maintenance", services.maintenance.run())
         background.start("checkpoint refs", repair_refs(services.store))

@@ -12,7 +12,7 @@ from bough.core.events.hub import Hub
 from bough.core.sessions.requests import SessionPatch
 from bough.core.store import records
 from bough.core.store.transactions import Change, Store
-from bough.errors import Conflict
+from bough.errors import Conflict, Unavailable
 from bough.model.message import user_text
 from bough.model.session import Session
 from tests.core.helpers import open_session
@@ -107,3 +107,15 @@ async def test_text_never_overtakes_its_message(server: Running, monkeypatch: py
     finally:
         job.cancel()
         await asyncio.wait((job,))
+
+
+async def test_a_start_without_a_cursor_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: A server whose hub cannot begin ends with the error instead of waiting for ever."""
+
+    async def fail(_hub: Hub) -> int:
+        raise Unavailable("database_unavailable", "The database cannot be read.")
+
+    monkeypatch.setattr(Hub, "_newest", fail)
+    with pytest.raises(Unavailable):
+        async with asyncio.timeout(PATIENCE), serving(tmp_path):
+            pass

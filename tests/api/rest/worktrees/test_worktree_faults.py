@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from bough.core.store.sql import SESSIONS, WORKTREES
+from bough.core.store.transactions import Change
 from bough.core.worktrees import repair, setup
+from bough.core.worktrees.for_branch import MARKS, marked
+from bough.model.times import before
+from bough.storage.queries import Query
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, known_to_git, made, registered
 from tests.support.eventually import eventually
@@ -160,3 +164,20 @@ async def test_a_running_server_looks_for_abandoned_worktrees(server: Running, m
 
     await eventually(is_ready, "the worktree is ready")
     looking.cancel()
+
+
+async def test_the_mark_of_a_worktree_without_a_session_is_kept(server: Running) -> None:
+    """Q4: Keys are deleted when they are old, but not the marks by which the next start finds what to remove."""
+    services = server.services
+    age = Query("age", "UPDATE idempotency SET created_at = :at", "Makes keys old.")
+    old = before(services.settings.keep_answers + 60)
+
+    async def nothing(_change: Change) -> Json:
+        return {}
+
+    await services.store.write_once(marked("heron"), MARKS, None, Json, nothing)
+    await services.store.write_once(marked("heron"), "other", None, Json, nothing)
+    await services.store.write(lambda change: change.tx.run(age, at=old))
+    await services.maintenance.run_once()
+    assert await services.store.stored_answers(marked(""), MARKS, Json) == {"heron": {}}
+    assert await services.store.stored_answers(marked(""), "other", Json) == {}

@@ -91,6 +91,7 @@ class KillRun:
                 await caller.settled()
             # Late decisions are reported with a prompt.
             await self._drain()
+            await self._settle_worktrees()
             if self.server.env:
                 # The checks need a server whose database works.
                 await self._restart()
@@ -204,6 +205,18 @@ class KillRun:
         except AssertionError:
             await self._explain()
             raise
+
+    async def _settle_worktrees(self) -> None:
+        """Waits until nobody works on a worktree. This needs no restart, even on a server whose database fails."""
+        unfinished: list[str] = []
+
+        async def look() -> bool:
+            rows = (await self._call("GET", "/api/worktrees?limit=500"))["worktrees"]
+            rows += (await self._call("GET", "/api/worktrees?limit=500&removed=true"))["worktrees"]
+            unfinished[:] = [f"{row['path']} {row['status']}" for row in rows if row["status"] != "ready"]
+            return not unfinished
+
+        await eventually(look, lambda: f"no worktree is unfinished; these are: {unfinished}", within=DRAIN, pause=0.5)
 
     async def _explain(self) -> None:
         """Prints what is known about the sessions that hang: only a report of the failure can show it later."""

@@ -135,8 +135,9 @@ class Storm:
 
 
 def storming(backend: type[Backend], storm: Storm) -> None:
-    """Makes transactions of this kind of database fail at random from now on."""
+    """Makes transactions and reads of this kind of database fail at random from now on."""
     original: Callable[[Any, Callable[[Tx], Awaitable[Any]]], Awaitable[Any]] = backend.transaction
+    original_read: Callable[..., Awaitable[Any]] = backend.read
 
     async def transaction(self: Any, work: Callable[[Tx], Awaitable[Any]]) -> Any:
         fault = storm.next()
@@ -147,7 +148,14 @@ def storming(backend: type[Backend], storm: Storm) -> None:
             raise error(fault)
         return result
 
+    async def read(self: Any, work: Callable[[Tx], Awaitable[Any]], **options: Any) -> Any:
+        fault = storm.next()
+        if fault is not None:
+            raise error("io" if fault == "lost" else fault)
+        return await original_read(self, work, **options)
+
     backend.transaction = transaction
+    backend.read = read
 
 
 def hold_answers(db: Backend, until: asyncio.Event) -> None:

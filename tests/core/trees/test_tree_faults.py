@@ -16,6 +16,7 @@ from bough.storage.queries import Query
 from tests.core.helpers import messages, open_session
 from tests.support.client import Json
 from tests.support.faults import Fault, failing
+from tests.support.repos import git
 from tests.support.server import Running
 
 
@@ -65,6 +66,19 @@ async def test_a_decided_race_puts_the_others_away(
     assert (await client.get(f"/api/sessions/{loser['sessionId']}"))["archived"]
     notices = await messages(client, root, "notice")
     assert len([notice for notice in notices if "kept" in notice["text"].lower()]) == 1, notices
+
+
+async def test_a_race_whose_reply_was_lost_keeps_its_start(server: Running) -> None:
+    """B6: The files that it began with are still there, although its request was told that the database failed."""
+    root = await open_session(server, permissionMode="bypassPermissions")
+    await server.client.ask(root, "[[say heron]]")
+    body: Json = {"prompt": "[[say heron]]", "contenders": [{}, {}]}
+    with failing(server.services.store.db, "transaction", RACES.add, fault="lost"):
+        answer = await server.client.http.post(f"/api/sessions/{root}/race", json=body)
+    assert answer.status_code == 503
+    [ref] = git(server.root / "repo0", "for-each-ref", "--format=%(refname)", "refs/bough/races").split()
+    race = await server.client.get(f"/api/races/{ref.removeprefix('refs/bough/races/')}")
+    assert len(race["contenders"]) == 2
 
 
 async def test_a_repeated_cascade_waits_for_the_first(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,12 @@ from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, Start
-from bough.errors import BoughError
+from bough.errors import BoughError, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git.inspect import state as git_state
 from bough.model.ids import new_id
 from bough.model.message import raw
+from bough.model.race import RaceRow
 from bough.model.repo import GitState
 from bough.model.session import CallbackConfig, Caller, PermissionMode, RacePosition, Session
 from bough.settings import Settings
@@ -119,7 +120,9 @@ class Races:
         try:
             await refs.keep(source.cwd, {ref: start.sha})
             yield
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Unavailable) and await self._may_have_started(race_id):
+                raise
             try:
                 await refs.drop(source.cwd, [ref])
                 await patiently(
@@ -130,6 +133,19 @@ class Races:
             except (BoughError, OSError) as error:
                 log.warning("race_ref_kept", race=race_id, error=str(error))
             raise
+
+    async def _may_have_started(self, race_id: str) -> bool:
+        """Tells whether a race was stored although the reply was lost, as far as the database can say."""
+        read = self._store.read
+        try:
+            row = await patiently(
+                lambda: read(lambda tx: tx.one(RACES.get, RaceRow, id=race_id)),
+                "a race that failed",
+                within=UNDO_WITHIN,
+            )
+        except Unavailable:
+            return True
+        return row is not None
 
     async def _write(
         self,

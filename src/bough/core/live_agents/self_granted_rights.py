@@ -4,6 +4,7 @@ agent that does not give them up is ended."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -50,15 +51,28 @@ class SelfGrantedRights:
                 f"ended. {error.message}"
             )
 
-        async def tell(change: Change) -> None:
-            await records.add_message(change, agent.session_id, agent.task_id, "system", notice(text))
+        task_id = agent.task_id
 
-        await patiently(lambda: self._store.write(tell), "a notice")
-        if failed is not None:
-            # Not in this task, which is one of those that end with the agent.
-            end = asyncio.create_task(agent.end(), name=f"end {agent.session_id}")
-            self._ends.add(end)
-            end.add_done_callback(self._ended)
+        async def add_notice(change: Change) -> None:
+            await records.add_message(change, agent.session_id, task_id, "system", notice(text))
+
+        async def tell() -> None:
+            await patiently(lambda: self._store.write(add_notice), "a notice")
+
+        if failed is None:
+            await tell()
+            return
+        # Not in this task, which is one of those that end with the agent. The agent ends first: while the database is
+        # away it must not work on with the rights that it took.
+        end = asyncio.create_task(self._end(agent, tell), name=f"end {agent.session_id}")
+        self._ends.add(end)
+        end.add_done_callback(self._ended)
+
+    async def _end(self, agent: Agent, tell: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await agent.end()
+        finally:
+            await tell()
 
     def _ended(self, end: asyncio.Task[None]) -> None:
         self._ends.discard(end)

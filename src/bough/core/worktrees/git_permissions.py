@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 import structlog
 
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import REPOS
 from bough.core.store.transactions import Change, Store
@@ -91,7 +92,8 @@ class RepositoryGitPermissions:
         async def work(change: Change) -> Repo:
             return await _store(change, repo.id, changes)
 
-        fresh = await self._store.write(work)
+        # What is applied must be what is stored, although the reply may be lost.
+        fresh = await patiently(lambda: self._store.write(work), "git permissions", within=UNDO_WITHIN)
         _apply(fresh)
         log.info("git_permissions_changed", repo=fresh.path, allowed=bytes(fresh.git_permissions or b"").decode())
         return _report(fresh, found)

@@ -192,7 +192,10 @@ class Restoring:
         log.info("restore_completed", restore=job.id, cwd=cwd, checkpoint=target.id, left=len(left))
         writes, removes = ([path for path in paths if path not in left] for paths in (writes, removes))
         changed = msgspec.structs.replace(planned, writes=writes, removes=removes, left=[*planned.left, *left])
-        await self._store.write(lambda change: self._tell(change, job, target, changed, cut_off=True))
+        tell = self._store.write
+        await patiently(
+            lambda: tell(lambda change: self._tell(change, job, target, changed, cut_off=True)), "a restore"
+        )
 
     async def _tell_failure(self, change: Change, job: Restore, reason: str) -> None:
         text = (

@@ -22,7 +22,7 @@ from bough.core.transcripts.agent_state import shown_state, store_state
 from bough.core.transcripts.entry import SPOKEN_KINDS, Entry
 from bough.core.transcripts.fold import STATE, Fold
 from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
-from bough.errors import BoughError, Unavailable
+from bough.errors import Unavailable
 from bough.model.message import Message, Role, raw
 from bough.model.redaction import NOTHING_SECRET, Redactor
 
@@ -197,8 +197,9 @@ class Recorder:
             self._due.clear()
             try:
                 await self.flush()
-            except BoughError as error:
-                log.warning("transcript_not_written", session=self._session_id, error=error.message)
+            except Exception as error:
+                # Whatever failed: if nothing were written any more, the agent would wait for ever.
+                log.warning("transcript_not_written", session=self._session_id, error=str(error) or repr(error))
                 await asyncio.sleep(RETRY_PAUSE)
                 self._due.set()
             next_news = loop.time() + NEWS_PAUSE

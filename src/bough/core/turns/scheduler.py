@@ -79,6 +79,9 @@ class Scheduler:
                     await self.start_turns()
                 except BoughError as error:
                     log.warning("queues_not_read", error=error.message)
+                except Exception:
+                    # Without a scheduler nothing would run until a restart.
+                    log.exception("queues_not_read")
         finally:
             forget()
             await self._cancel_turns()

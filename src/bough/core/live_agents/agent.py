@@ -28,6 +28,7 @@ from bough.core.live_agents.context import SessionContext, with_preface
 from bough.core.live_agents.conversation import open_conversation
 from bough.core.live_agents.failures import FailureDetector
 from bough.core.live_agents.prompt_files import PromptCapabilities
+from bough.core.store.patience import patiently
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
 from bough.model.ids import new_id
@@ -40,6 +41,8 @@ log = structlog.get_logger("bough.agents")
 FAREWELL_WITHIN = 5.0
 # Seconds for an agent to change its mode in the middle of a turn. Some answer nothing else while they work.
 APPLY_WITHIN = 10.0
+# Seconds to store what an agent said before its process was ended; the rest of an outage is not waited for.
+FLUSH_WITHIN = 10.0
 # Prefixes of the keys of lines that belong to no particular task.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
 
@@ -169,7 +172,8 @@ class Agent:
             await self._stop_listening()
             if not self.busy:
                 self.recorder.close()
-            await self.recorder.flush()
+            # Nobody keeps what the agent said last but this.
+            await patiently(self.recorder.flush, "an agent's last words", within=FLUSH_WITHIN, session=self.session_id)
         log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
     def detach(self) -> None:

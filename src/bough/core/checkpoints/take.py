@@ -14,7 +14,7 @@ import structlog
 
 from bough.core.store import records
 from bough.core.store.paging import Page
-from bough.core.store.patience import patiently
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
@@ -103,10 +103,19 @@ class Checkpoints:
             self._begun[checkpoint.task_id] = checkpoint
 
     async def discard(self, taken: FolderState) -> None:
-        """Drops the ref of files before a task that was stopped before its prompt was sent."""
+        """Drops the ref of files before a task that ended before its prompt was sent, unless they were stored all the
+        same: the reply may have been lost."""
         checkpoint = taken.checkpoint
-        if checkpoint is not None and checkpoint.ref is not None:
-            with contextlib.suppress(BoughError, OSError):
+        if checkpoint is None or checkpoint.ref is None:
+            return
+        read, checkpoint_id = self._store.read, checkpoint.id
+        with contextlib.suppress(BoughError, OSError):
+            stored = await patiently(
+                lambda: read(lambda tx: tx.one(CHECKPOINTS.get, Checkpoint, id=checkpoint_id)),
+                "a checkpoint",
+                within=UNDO_WITHIN,
+            )
+            if stored is None:
                 await refs.drop(checkpoint.cwd, [checkpoint.ref])
 
     async def after(self, task: Task, session: Session) -> FolderState:
@@ -235,6 +244,10 @@ class Checkpoints:
             await refs.keep(checkpoint.cwd, {checkpoint.ref: checkpoint.sha})
         except (BoughError, OSError) as error:
             log.warning("checkpoint_ref_not_written", ref=checkpoint.ref, error=str(error))
+            # Without a ref, git would delete the files some day.
+            reason = error.message if isinstance(error, BoughError) else str(error)
+            checkpoint.sha = checkpoint.tree = checkpoint.ref = None
+            checkpoint.note = f"No checkpoint: {reason}"
 
 
 async def state(cwd: str) -> GitState | None:

@@ -161,6 +161,12 @@ class Runner:
                 await self._end(claimed, Outcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
+        except (AgentGone, Busy):
+            # The next attempt writes the same ref.
+            raise
+        except BoughError:
+            await self.checkpoints.discard(await files)
+            raise
         finally:
             files.cancel()
         await self._run(agent, claimed, await self._blocks(sent_task, attached))

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from bough.api.rest.tokens import browser_name
+from bough.core.store.sql import PAGE_KEYS
 from tests.api.error_responses import NOBODY, refused
 from tests.support.browser import signed_in
+from tests.support.faults import failing
 from tests.support.server import Running, serving
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -54,6 +56,14 @@ async def test_revoking(server: Running) -> None:
     async with signed_in(server.url, server.token) as browser:
         answer = await browser.http.delete(f"/api/tokens/{browser.key_id}", headers=browser.headers)
         assert answer.json()["current"] is True
+
+
+async def test_revoking_with_a_lost_reply(server: Running) -> None:
+    """L1, Q4: A key that is deleted from the database opens nothing, although the reply was lost."""
+    async with signed_in(server.url, server.token) as browser:
+        with failing(server.services.store.db, "transaction", PAGE_KEYS.remove, fault="lost"):
+            await server.client.call("DELETE", f"/api/tokens/{browser.key_id}")
+        refused(await browser.http.get("/api/sessions", headers=browser.headers), 401, "unauthenticated")
 
 
 async def test_rotating_can_sign_all_browsers_out(server: Running) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
+from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import PAGE_KEYS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, NotFound, Unauthenticated
@@ -191,7 +192,8 @@ class PageKeys:
         async def work(change: Change) -> None:
             await change.tx.run(PAGE_KEYS.remove, id=key.id)
 
-        await self._store.write(work)
+        # Also if the reply is lost: a deleted key must not stay valid.
+        await patiently(lambda: self._store.write(work), "a revoked key", within=UNDO_WITHIN)
         self._forget(key.id)
         return key
 

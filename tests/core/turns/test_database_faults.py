@@ -12,12 +12,12 @@ import pytest
 
 from bough.core.state import turn as turns
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, EVENTS, TASKS
+from bough.core.store.sql import APPROVALS, EVENTS, KEEPERS, TASKS
 from bough.core.store.transactions import Store
 from bough.core.turns import scheduler
 from bough.errors import Busy
 from bough.storage import migrate
-from tests.core.helpers import open_session
+from tests.core.helpers import messages, open_session
 from tests.support.eventually import eventually
 from tests.support.faults import failing
 from tests.support.server import Running, serving
@@ -145,6 +145,21 @@ async def test_the_agent_of_an_ended_session_ends(server: Running) -> None:
     assert answer.status_code == 503
     await server.services.maintenance.run_once()
     await eventually(lambda: agents.get(session) is None, "the agent ends")
+
+
+async def test_the_last_words_of_an_agent_are_stored(server: Running) -> None:
+    """Q4: What an agent said before its process was ended is not lost because the database fails at that moment."""
+    session = await open_session(server)
+    await server.client.ask(session, "[[say heron]]")
+    agents = server.services.runner.agents
+    agent = agents.get(session)
+    assert agent is not None
+    # Otherwise the recorder may store it before the end.
+    await agent._stop_listening()  # pyright: ignore[reportPrivateUsage]
+    agent.recorder.add_notice("last words")
+    with failing(server.services.store.db, "transaction", KEEPERS.stored):
+        await agents.suspend(agent)
+    assert [notice["text"] for notice in await messages(server.client, session, "notice")] == ["last words"]
 
 
 @pytest.fixture

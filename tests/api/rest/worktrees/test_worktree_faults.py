@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from bough.core.store.sql import SESSIONS, WORKTREES
+from bough.core.store.sql import REPOS, SESSIONS, WORKTREES
 from bough.core.store.transactions import Change
 from bough.core.worktrees import repair, setup
 from bough.core.worktrees.for_branch import MARKS, marked
+from bough.git.safe import permissions
+from bough.git.safe.location import find as find_location
 from bough.model.times import before
 from bough.storage.queries import Query
 from tests.api.error_responses import Json, refused
@@ -181,3 +183,13 @@ async def test_the_mark_of_a_worktree_without_a_session_is_kept(server: Running)
     await services.maintenance.run_once()
     assert await services.store.stored_answers(marked(""), MARKS, Json) == {"heron": {}}
     assert await services.store.stored_answers(marked(""), "other", Json) == {}
+
+
+@pytest.mark.parametrize("fault", ["full", "lost"])
+async def test_git_permissions_are_applied_as_stored(server: Running, fault: Fault) -> None:
+    """Q4: What git may run is what people see, although the database fails at first."""
+    repo = await registered(server)
+    query = REPOS.patch.with_(set="git_permissions = :git_permissions")
+    with failing(server.services.store.db, "transaction", query, fault=fault):
+        await server.client.allow_git(repo["id"], hooks=True)
+    assert permissions.allowed(find_location(repo["path"])).hooks

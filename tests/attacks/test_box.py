@@ -3,52 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bough.agents.sandbox.detect import Availability, SandboxProbe
-from tests.attacks.box_agents import disguised, make_home, needs_sandbox, run
+from tests.attacks.box_agents import Boxed, disguised, needs_sandbox
 from tests.core.helpers import messages
-from tests.support.client import Client
-from tests.support.server import Running, serving
-
-
-@dataclass
-class Boxed:
-    """A server whose agents are confined, with the home folder that they see."""
-
-    server: Running
-    home: Path
-    repo: Path
-    repo_id: str
-
-    @property
-    def client(self) -> Client:
-        return self.server.client
-
-    async def session(self, **fields: Any) -> str:
-        fields = {"permissionMode": "bypassPermissions", "env": {"HOME": str(self.home)}} | fields
-        return (await self.client.session(self.repo_id, **fields))["id"]
-
-    async def run(self, session: str, command: str) -> str:
-        return await run(self.client, session, command)
-
-
-@pytest.fixture
-async def boxed(tmp_path: Path) -> AsyncGenerator[Boxed]:
-    async with serving(tmp_path, sandbox="required") as server:
-        repo = server.repo()
-        row = await server.client.repo(repo)
-        yield Boxed(server, make_home(tmp_path / "home"), repo, row["id"])
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True).stdout
+from tests.support.repos import git
+from tests.support.server import serving
 
 
 @needs_sandbox

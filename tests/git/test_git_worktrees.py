@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -220,6 +221,28 @@ async def test_branches_are_found(tmp_path: Path) -> None:
     with pytest.raises(Invalid):
         await worktrees.find_branch(str(top), "fresh", "gone", "main")
     assert await worktrees.delete_branch(str(top), "main") is False
+
+
+async def test_a_branch_in_use_is_not_deleted(tmp_path: Path) -> None:
+    """W2: A rebase or bisect in a worktree comes back to its branch, which therefore stays; a link to a branch does not
+    take that branch with it."""
+    top = make_repo(tmp_path / "repo")
+    run(top, "commit", "--quiet", "--allow-empty", "--message", "More")
+    inner = tmp_path / "inner"
+    run(top, "worktree", "add", "--quiet", "-b", "later", str(inner))
+    with pytest.raises(subprocess.CalledProcessError):
+        run(inner, "rebase", "--exec", "false", "--root")
+    assert await worktrees.delete_branch(str(top), "later") is False
+    run(inner, "rebase", "--abort")
+    run(inner, "bisect", "start", "HEAD", "HEAD~1")
+    run(inner, "checkout", "--quiet", "--detach")
+    assert await worktrees.delete_branch(str(top), "later") is False
+    run(inner, "bisect", "reset")
+    run(inner, "checkout", "--quiet", "--detach")
+    run(top, "symbolic-ref", "refs/heads/link", "refs/heads/later")
+    assert await worktrees.delete_branch(str(top), "link") is True
+    assert await worktrees.delete_branch(str(top), "later") is True
+    assert run(top, "branch", "--list", "later", "link") == ""
 
 
 async def test_a_status_names_everything(tmp_path: Path) -> None:

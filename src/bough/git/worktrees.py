@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from bough.errors import Conflict, Invalid
+from bough.git.branches import is_noted, set_upstream
 from bough.git.paths import is_there, real, relative
 from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
@@ -188,7 +189,8 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
     elif branch.kind == "local":
         how = [path, branch.name]
     else:
-        track = "--track" if branch.kind == "remote" else "--no-track"
+        follows = branch.kind == "remote" and not await set_upstream(repo, branch.name, branch.start)
+        track = "--track" if follows else "--no-track"
         how = [track, "-b", branch.name, path, branch.start]
     held = () if hold is None else (hold,)
     words = ("worktree", "add", "--quiet")
@@ -245,14 +247,19 @@ async def remove(repo: str, path: str, *, force: bool) -> None:
 
 
 async def delete_branch(repo: str, branch: str, *others: str) -> bool:
-    """Deletes a branch that is not checked out and whose commits are also on other branches, remotes or `others`."""
-    tip = await resolve(repo, f"refs/heads/{branch}")
+    """Deletes a branch that is not in use and whose commits are also on other branches, remotes or `others`. Its
+    section in the configuration stays."""
+    ref = f"refs/heads/{branch}"
+    tip = await resolve(repo, ref)
     if tip is None or await checked_out_at(repo, branch) is not None:
+        return False
+    if await asyncio.to_thread(is_noted, await common_folder(repo), branch):
         return False
     holders = (f"--exclude={branch}", "--branches", "--remotes", *others)
     if int(await git(repo, "rev-list", "--count", tip, "--not", *holders)):
         return False
-    await git(repo, "branch", "--quiet", "-D", "--", branch)
+    # If the branch is a link to another one, only the link is deleted.
+    await git(repo, "update-ref", "--no-deref", "-d", ref, tip)
     return True
 
 

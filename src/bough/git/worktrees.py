@@ -198,7 +198,17 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
         await git(repo, *words, *how, timeout=ADD_WITHIN, hold=held, needs=Needs(hooks=True))
         return
     # In two steps: git starts itself for the first, which looks into no file; the second writes all files by itself.
-    await git(repo, *words, "--no-checkout", *how, timeout=ADD_WITHIN, hold=held, needs=Needs(children=True))
+    # The folder must exist, because git may write nothing beside it.
+    is_new = not is_there(path)
+    await asyncio.to_thread(os.makedirs, path, exist_ok=True)
+    first = (*words, "--no-checkout", *how)
+    try:
+        await git(repo, *first, timeout=ADD_WITHIN, hold=held, needs=Needs(children=True), worktree=path)
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+        raise
     try:
         await git(path, "reset", "--hard", "--quiet", timeout=ADD_WITHIN, hold=held)
     except BaseException:
@@ -208,7 +218,7 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
 
 async def _remove_unfinished(repo: str, path: str) -> None:
     with contextlib.suppress(GitFailed):
-        await git(repo, "worktree", "remove", "--force", "--force", path, timeout=ADD_WITHIN)
+        await git(repo, "worktree", "remove", "--force", "--force", path, timeout=ADD_WITHIN, worktree=path)
 
 
 async def exclude(common: str, top: str, path: str) -> None:
@@ -243,7 +253,7 @@ async def remove(repo: str, path: str, *, force: bool) -> None:
         if status.changed or status.untracked:
             raise GitFailed("git_failed", f"Files in {path} have changed. Commit them, or remove it with force.")
     words = ("--force", "--force") if force else ("--force",)
-    await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN)
+    await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN, worktree=path)
 
 
 async def delete_branch(repo: str, branch: str, *others: str) -> bool:

@@ -53,7 +53,7 @@ def link_out(cwd: str, command: str, env: Mapping[str, str], *, limited: bool) -
         return None
     # Links from ref to ref are an old kind of symbolic ref.
     fine = (os.path.join(location.common, "refs"), os.path.join(location.git_dir, "refs"), *_also)
-    for link in _links(location):
+    for link in _links(location, objects=not limited):
         target = os.path.realpath(link)
         if not any(target == folder or target.startswith(folder + "/") for folder in fine):
             return link
@@ -82,7 +82,7 @@ def _folders(location: Location | None) -> list[str]:
     return folders
 
 
-def _links(location: Location) -> Iterator[str]:
+def _links(location: Location, *, objects: bool) -> Iterator[str]:
     for folder in dict.fromkeys((location.git_dir, location.common)):
         for entry in _entries(folder):
             if entry.name in _ONLY_READ:
@@ -91,7 +91,7 @@ def _links(location: Location) -> Iterator[str]:
                 yield entry.path
             elif entry.name in ("refs", "logs"):
                 yield from _links_below(entry.path, os.path.join(folder, _OURS))
-            elif entry.name == "objects":
+            elif entry.name == "objects" and objects:
                 yield from (inner.path for inner in _entries(entry.path) if inner.is_symlink())
 
 

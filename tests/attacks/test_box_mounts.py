@@ -39,3 +39,22 @@ async def test_settings_stay_closed_when_a_branch_follows_a_remote(boxed: Boxed)
     cwd = Path((await boxed.client.get(f"/api/sessions/{work}"))["cwd"])
     assert git(cwd, "rev-parse", "--abbrev-ref", "shared@{upstream}") == "origin/shared\n"
     assert "evil" not in await _change_settings(boxed, main)
+
+
+@needs_sandbox
+async def test_worktrees_stay_closed_without_any(boxed: Boxed) -> None:
+    """S6: When the last worktree is removed, an agent in the repository's own folder cannot prepare the next one."""
+    main = await boxed.session()
+    await boxed.run(main, "true")
+    folder = boxed.repo / ".git" / "worktrees"
+    worktree = await boxed.client.post("/api/worktrees", {"repoId": boxed.repo_id, "branch": "topic"})
+    await boxed.client.call("DELETE", f"/api/worktrees/{worktree['id']}?force=true")
+    git(boxed.repo, "worktree", "prune", "--verbose", "--expire", "now")
+    git(boxed.repo, "gc", "--quiet", "--prune=now")
+    command = f"rmdir {folder}; mkdir -p {folder}/next; echo evil > {folder}/next/commondir; ln -s /tmp {folder}; true"
+    await boxed.run(main, disguised(command))
+    assert not (folder / "next").exists() and not folder.is_symlink()
+    # Git does not take what keeps the folder there for a worktree.
+    assert len(git(boxed.repo, "worktree", "list").splitlines()) == 1
+    assert git(boxed.repo, "fsck") == ""
+    assert (await boxed.client.post("/api/worktrees", {"repoId": boxed.repo_id, "branch": "next"}))["branch"] == "next"

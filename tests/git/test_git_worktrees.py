@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from bough.errors import Busy, Conflict, Invalid
 from bough.git import repo_lock, worktree_recovery, worktrees
 from bough.git.repo_lock import alone
 from bough.git.run import GRACE, GitFailed, Needs, git, git_head
+from bough.git.safe.configured import Place, find_place
 from bough.git.status import files, own_commits
 from tests.support.eventually import eventually
 from tests.support.repos import allow_programs, make_repo
@@ -221,6 +223,20 @@ async def test_branches_are_found(tmp_path: Path) -> None:
     with pytest.raises(Invalid):
         await worktrees.find_branch(str(top), "fresh", "gone", "main")
     assert await worktrees.delete_branch(str(top), "main") is False
+
+
+async def test_a_slow_disk_stops_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W1: Looking for the repository of a folder happens beside the event loop."""
+    looked: list[bool] = []
+
+    def slow(cwd: str) -> Place | None:
+        looked.append(threading.current_thread() is threading.main_thread())
+        return find_place(cwd)
+
+    monkeypatch.setattr("bough.git.run.find_place", slow)
+    top = make_repo(tmp_path / "repo")
+    await files(str(top))
+    assert looked and not any(looked)
 
 
 async def test_a_branch_in_use_is_not_deleted(tmp_path: Path) -> None:

@@ -106,7 +106,9 @@ async def git_head(
 async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> Start:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
     reads_files = needs.hooks or command(arguments) not in _WITHOUT_FILES
-    place = find_place(cwd) if reads_files or not permissions.nobody_allowed() else None
+    looks = reads_files or not permissions.nobody_allowed()
+    # In a thread, because a disk may not respond.
+    place = await asyncio.to_thread(find_place, cwd) if looks else None
     allowed = permissions.allowed(place.location if place is not None else None)
     found = Configured()
     if place is not None and (reads_files or allowed.fetch or needs.network):
@@ -171,7 +173,7 @@ async def merge_drivers_off(cwd: str) -> list[str]:
 
 async def _programs(cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Returns the programs that are configured for a folder, and the allowed ones."""
-    place = find_place(cwd)
+    place = await asyncio.to_thread(find_place, cwd)
     if place is None:
         return (), {}
     return (await _configured_programs(cwd, place)).programs, permissions.allowed(place.location).programs

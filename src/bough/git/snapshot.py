@@ -93,7 +93,7 @@ class WorkingCopy(msgspec.Struct, frozen=True):
 async def working_copy(path: str) -> WorkingCopy:
     """Returns the working copy that contains `path`, or raises `GitFailed`."""
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
-    location = find(path)
+    location = await asyncio.to_thread(find, path)
     # Files elsewhere would be read and overwritten.
     if location is None or real(top) != location.top:
         raise GitFailed(

@@ -194,7 +194,7 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
         how = [track, "-b", branch.name, path, branch.start]
     held = () if hold is None else (hold,)
     words = ("worktree", "add", "--quiet")
-    if permissions.allowed(find(repo)).hooks:
+    if permissions.allowed(await asyncio.to_thread(find, repo)).hooks:
         await git(repo, *words, *how, timeout=ADD_WITHIN, hold=held, needs=Needs(hooks=True))
         return
     # In two steps: git starts itself for the first, which looks into no file; the second writes all files by itself.

@@ -109,11 +109,12 @@ def _content(path: Path) -> dict[str, bytes]:
 async def test_an_agent_opens_nothing_for_the_next_box(boxed: Boxed) -> None:
     """S6: An agent in the repository's own folder cannot put a link in place of a folder that worktrees write."""
     main, data = await boxed.session(), boxed.server.data
+    # Created before the links, at which Bough would stop.
+    work = await boxed.session(worktree={"branch": "topic"})
     for name in ("logs", "refs", "objects"):
         await boxed.run(main, disguised(f"mv .git/{name} .git/x; ln -s {data} .git/{name}; true"))
         assert not (boxed.repo / ".git" / name).is_symlink()
     await boxed.run(main, disguised(f"rm -rf .git/reftable; ln -s {data} .git/reftable; true"))
-    work = await boxed.session(worktree={"branch": "topic"})
     command = f"cat {data}/token {boxed.repo}/.git/*/token; echo evil > {data}/evil; true"
     assert boxed.server.token not in await boxed.run(work, disguised(command))
     assert not (data / "evil").exists()

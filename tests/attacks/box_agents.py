@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bough.agents.sandbox.detect import detect
 from tests.core.helpers import messages
 from tests.support.client import Client
+from tests.support.server import Running
 
 available = detect()
 needs_sandbox = pytest.mark.skipif(available.program is None, reason=available.reason or "the sandbox works")
@@ -40,3 +43,24 @@ def disguised(command: str) -> str:
 def outside(path: Path) -> list[str]:
     """Returns the names of everything below a folder, to see that an attack changed nothing."""
     return sorted(os.path.relpath(os.path.join(top, name), path) for top, _, names in os.walk(path) for name in names)
+
+
+@dataclass
+class Boxed:
+    """A server whose agents are confined, with the home folder that they see."""
+
+    server: Running
+    home: Path
+    repo: Path
+    repo_id: str
+
+    @property
+    def client(self) -> Client:
+        return self.server.client
+
+    async def session(self, **fields: Any) -> str:
+        fields = {"permissionMode": "bypassPermissions", "env": {"HOME": str(self.home)}} | fields
+        return (await self.client.session(self.repo_id, **fields))["id"]
+
+    async def run(self, session: str, command: str) -> str:
+        return await run(self.client, session, command)

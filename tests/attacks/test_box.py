@@ -3,52 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bough.agents.sandbox.detect import Availability, SandboxProbe
-from tests.attacks.box_agents import disguised, make_home, needs_sandbox, run
+from tests.attacks.box_agents import Boxed, disguised, needs_sandbox
 from tests.core.helpers import messages
-from tests.support.client import Client
-from tests.support.server import Running, serving
-
-
-@dataclass
-class Boxed:
-    """A server whose agents are confined, with the home folder that they see."""
-
-    server: Running
-    home: Path
-    repo: Path
-    repo_id: str
-
-    @property
-    def client(self) -> Client:
-        return self.server.client
-
-    async def session(self, **fields: Any) -> str:
-        fields = {"permissionMode": "bypassPermissions", "env": {"HOME": str(self.home)}} | fields
-        return (await self.client.session(self.repo_id, **fields))["id"]
-
-    async def run(self, session: str, command: str) -> str:
-        return await run(self.client, session, command)
-
-
-@pytest.fixture
-async def boxed(tmp_path: Path) -> AsyncGenerator[Boxed]:
-    async with serving(tmp_path, sandbox="required") as server:
-        repo = server.repo()
-        row = await server.client.repo(repo)
-        yield Boxed(server, make_home(tmp_path / "home"), repo, row["id"])
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True, text=True).stdout
+from tests.support.repos import git
+from tests.support.server import serving
 
 
 @needs_sandbox
@@ -146,11 +109,12 @@ def _content(path: Path) -> dict[str, bytes]:
 async def test_an_agent_opens_nothing_for_the_next_box(boxed: Boxed) -> None:
     """S6: An agent in the repository's own folder cannot put a link in place of a folder that worktrees write."""
     main, data = await boxed.session(), boxed.server.data
+    # Created before the links, at which Bough would stop.
+    work = await boxed.session(worktree={"branch": "topic"})
     for name in ("logs", "refs", "objects"):
         await boxed.run(main, disguised(f"mv .git/{name} .git/x; ln -s {data} .git/{name}; true"))
         assert not (boxed.repo / ".git" / name).is_symlink()
     await boxed.run(main, disguised(f"rm -rf .git/reftable; ln -s {data} .git/reftable; true"))
-    work = await boxed.session(worktree={"branch": "topic"})
     command = f"cat {data}/token {boxed.repo}/.git/*/token; echo evil > {data}/evil; true"
     assert boxed.server.token not in await boxed.run(work, disguised(command))
     assert not (data / "evil").exists()

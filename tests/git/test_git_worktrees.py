@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from bough.errors import Busy, Conflict, Invalid
 from bough.git import repo_lock, worktree_recovery, worktrees
 from bough.git.repo_lock import alone
 from bough.git.run import GRACE, GitFailed, Needs, git, git_head
+from bough.git.safe.configured import Place, find_place
 from bough.git.status import files, own_commits
 from tests.support.eventually import eventually
 from tests.support.repos import allow_programs, make_repo
@@ -220,6 +223,42 @@ async def test_branches_are_found(tmp_path: Path) -> None:
     with pytest.raises(Invalid):
         await worktrees.find_branch(str(top), "fresh", "gone", "main")
     assert await worktrees.delete_branch(str(top), "main") is False
+
+
+async def test_a_slow_disk_stops_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W1: Looking for the repository of a folder happens beside the event loop."""
+    looked: list[bool] = []
+
+    def slow(cwd: str) -> Place | None:
+        looked.append(threading.current_thread() is threading.main_thread())
+        return find_place(cwd)
+
+    monkeypatch.setattr("bough.git.run.find_place", slow)
+    top = make_repo(tmp_path / "repo")
+    await files(str(top))
+    assert looked and not any(looked)
+
+
+async def test_a_branch_in_use_is_not_deleted(tmp_path: Path) -> None:
+    """W2: A rebase or bisect in a worktree comes back to its branch, which therefore stays; a link to a branch does not
+    take that branch with it."""
+    top = make_repo(tmp_path / "repo")
+    run(top, "commit", "--quiet", "--allow-empty", "--message", "More")
+    inner = tmp_path / "inner"
+    run(top, "worktree", "add", "--quiet", "-b", "later", str(inner))
+    with pytest.raises(subprocess.CalledProcessError):
+        run(inner, "rebase", "--exec", "false", "--root")
+    assert await worktrees.delete_branch(str(top), "later") is False
+    run(inner, "rebase", "--abort")
+    run(inner, "bisect", "start", "HEAD", "HEAD~1")
+    run(inner, "checkout", "--quiet", "--detach")
+    assert await worktrees.delete_branch(str(top), "later") is False
+    run(inner, "bisect", "reset")
+    run(inner, "checkout", "--quiet", "--detach")
+    run(top, "symbolic-ref", "refs/heads/link", "refs/heads/later")
+    assert await worktrees.delete_branch(str(top), "link") is True
+    assert await worktrees.delete_branch(str(top), "later") is True
+    assert run(top, "branch", "--list", "later", "link") == ""
 
 
 async def test_a_status_names_everything(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import Literal
 
@@ -149,7 +150,7 @@ async def merge(path: str, sha: str, message: str) -> None:
     """Performs a checked merge. If git refuses it anyway, everything stays as it was. Hooks run if a person allowed
     that."""
     where = await working_copy(path)
-    how = _merge_with_hooks if permissions.allowed(find(path)).hooks else _merge_without_hooks
+    how = _merge_with_hooks if permissions.allowed(await asyncio.to_thread(find, path)).hooks else _merge_without_hooks
     try:
         await how(where, sha, message)
     except GitFailed as error:

@@ -45,7 +45,7 @@ def relative(path: str, top: str) -> str:
     return os.path.relpath(path, top)
 
 
-def quoted_path(path: str) -> str:
-    """Quotes a path for git's lists of paths in variables."""
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+def quoted(text: str) -> str:
+    """Quotes a path or another value for git's lists of paths in variables and for its configuration."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -8,11 +8,16 @@ import selectors
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
 
 import msgspec
 
 from bough.errors import Conflict, Internal
+from bough.git.safe import landlock, written_paths
+
+T = TypeVar("T")
 
 # How soon a thread notices that its caller is gone: processes that git started may keep its pipes open forever.
 PAUSE = 0.5
@@ -23,11 +28,26 @@ class GitFailed(Conflict):
     """Raised when git fails; the message contains its output."""
 
 
+def command(arguments: Sequence[str]) -> str:
+    """Returns the name of git's command: the first word that is no option of git itself."""
+    words = iter(arguments)
+    for word in words:
+        if word in ("-c", "-C"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return arguments[0]
+
+
 class Start(msgspec.Struct):
-    """The variables of one git process, and whether it is kept from starting others."""
+    """The variables of one git process, whether it is kept from starting others, and from writing elsewhere.
+
+    - `worktree`: the folder that git creates or removes beside those of its repository."""
 
     env: dict[str, str]
     guarded: bool
+    confined: bool
+    worktree: str | None = None
 
 
 class GitProcess:
@@ -55,13 +75,37 @@ class GitProcess:
 
     def talk(self) -> tuple[bytes, bytes]:
         """Starts git and returns its output and errors."""
+        self._refuse_links()
         with self._lock:
             if self._given_up.is_set():
                 return b"", b""
-            process = self._process = _popen(self._cwd, self.arguments, self.start, self._stdin is not None, self._hold)
+            process = self._process = self._started()
         out, err = _talk(process, self._stdin, self.cut, self._given_up)
         self.returncode = process.returncode
         return out, err
+
+    def _refuse_links(self) -> None:
+        """Raises `GitFailed` if git would write through a link in the repository."""
+        name = command(self.arguments)
+        link = written_paths.link_out(self._cwd, name, self.start.env, limited=self._limited)
+        if link is not None:
+            raise GitFailed(
+                "git_failed",
+                f"{link} is a link that leads out of the repository's refs, so git {name} was not run. Remove the "
+                "link, or add its target to the setting sandbox_write.",
+            )
+
+    @property
+    def _limited(self) -> bool:
+        return self.start.confined and landlock.version() > 0
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        def start() -> subprocess.Popen[bytes]:
+            return _popen(self._cwd, self.arguments, self.start, self._stdin is not None, self._hold)
+
+        if not self._limited:
+            return start()
+        return _in_limits(written_paths.rights(self._cwd, self.start.env, self.start.worktree), start)
 
     def give_up(self) -> None:
         """Kills git, or keeps it from starting."""
@@ -69,6 +113,23 @@ class GitProcess:
         with self._lock:
             if self._process is not None:
                 _kill(self._process)
+
+
+def _in_limits(rights: Mapping[str, int], start: Callable[[], T]) -> T:
+    """Calls a function in a thread of its own, because a limited thread stays so."""
+    result: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            landlock.enter(rights)
+            result.set_result(start())
+        except BaseException as error:
+            result.set_exception(error)
+
+    thread = threading.Thread(target=work, name="bough-git-limited")
+    thread.start()
+    thread.join()
+    return result.result()
 
 
 def _talk(

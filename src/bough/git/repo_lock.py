@@ -53,7 +53,7 @@ async def alone(common: str, within: float = WITHIN) -> AsyncGenerator[int]:
 
 def _opened(path: str) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Conflict("git_failed", f"The lock file {path} cannot be opened: {error.strerror}.") from error
 

@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from bough.git.paths import real
-from bough.git.process import GitFailed, GitProcess, Start
+from bough.git.process import GitFailed, GitProcess, Start, command
 from bough.git.safe import guard, overrides, permissions
 from bough.git.safe.configured import (
     MOST_NAMES,
@@ -79,10 +79,13 @@ async def git(
     hold: Sequence[int] = (),
     fine: Sequence[int] = (0,),
     needs: Needs = NOTHING,
+    worktree: str | None = None,
 ) -> str:
     """Runs `git ARGUMENTS` in `cwd` and returns its output. Raises `GitFailed` for exit codes other than 0 and `fine`.
-    Git keeps the files `hold` open while it runs, whatever happens to us."""
+    Git keeps the files `hold` open while it runs, whatever happens to us. It writes only the repository's folders, and
+    the `worktree` that it creates or removes."""
     start = await _safe_start(cwd, arguments, env or {}, needs)
+    start.worktree = worktree
     out = await _run(GitProcess(cwd, arguments, start, stdin, hold), timeout, fine)
     return out.decode("utf-8", "surrogateescape")
 
@@ -102,8 +105,10 @@ async def git_head(
 
 async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> Start:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
-    reads_files = needs.hooks or _name(arguments) not in _WITHOUT_FILES
-    place = find_place(cwd) if reads_files or not permissions.nobody_allowed() else None
+    reads_files = needs.hooks or command(arguments) not in _WITHOUT_FILES
+    looks = reads_files or not permissions.nobody_allowed()
+    # In a thread, because a disk may not respond.
+    place = await asyncio.to_thread(find_place, cwd) if looks else None
     allowed = permissions.allowed(place.location if place is not None else None)
     found = Configured()
     if place is not None and (reads_files or allowed.fetch or needs.network):
@@ -123,8 +128,10 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     settings |= turned_off(found, allowed.programs)
     if permissions.is_registered_bare(cwd):
         variables["GIT_DIR"] = real(cwd)
-    guarded = not (needs.children or hooks or fetch or (reads_files and allowed.programs))
-    return Start({**variables, **overrides.as_variables(settings), **env}, guarded)
+    # What a person allowed may write anywhere.
+    confined = not (hooks or fetch or (reads_files and allowed.programs))
+    guarded = confined and not needs.children
+    return Start({**variables, **overrides.as_variables(settings), **env}, guarded, confined)
 
 
 def _why_offline(allowed: bool, found: Configured) -> str:
@@ -141,7 +148,7 @@ async def _configured_programs(cwd: str, place: Place) -> Configured:
         return known
     variables = environment() | overrides.OFFLINE
     settings = overrides.SETTINGS | overrides.NO_HOOKS | overrides.NO_TRANSPORTS
-    start = Start(variables | overrides.as_variables(settings), guarded=True)
+    start = Start(variables | overrides.as_variables(settings), guarded=True, confined=True)
     # Exits with 1 if nothing matches.
     text = await _run(GitProcess(cwd, QUERY, start, None, ()), TIMEOUT, (0, 1))
     found = parse(text.decode("utf-8", "surrogateescape"))
@@ -166,27 +173,16 @@ async def merge_drivers_off(cwd: str) -> list[str]:
 
 async def _programs(cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Returns the programs that are configured for a folder, and the allowed ones."""
-    place = find_place(cwd)
+    place = await asyncio.to_thread(find_place, cwd)
     if place is None:
         return (), {}
     return (await _configured_programs(cwd, place)).programs, permissions.allowed(place.location).programs
 
 
-def _name(arguments: Sequence[str]) -> str:
-    """Returns the name of git's command: the first word that is no option of git itself."""
-    words = iter(arguments)
-    for word in words:
-        if word in ("-c", "-C"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-    return arguments[0]
-
-
 async def _run(process: GitProcess, within: float, fine: Sequence[int]) -> bytes:
     threads = await _pool(process.start.guarded)
     talk: Any = asyncio.get_running_loop().run_in_executor(threads, process.talk)
-    name = _name(process.arguments)
+    name = command(process.arguments)
     try:
         async with asyncio.timeout(within):
             out, err = await asyncio.shield(talk)

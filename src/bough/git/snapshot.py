@@ -93,7 +93,7 @@ class WorkingCopy(msgspec.Struct, frozen=True):
 async def working_copy(path: str) -> WorkingCopy:
     """Returns the working copy that contains `path`, or raises `GitFailed`."""
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
-    location = find(path)
+    location = await asyncio.to_thread(find, path)
     # Files elsewhere would be read and overwritten.
     if location is None or real(top) != location.top:
         raise GitFailed(
@@ -111,8 +111,9 @@ async def scratch_index(where: WorkingCopy, *, seeded: bool) -> AsyncGenerator[d
     try:
         if seeded:
             with contextlib.suppress(FileNotFoundError):
-                # With its timestamp: git trusts an index entry only if the file is older than the index.
-                await in_thread(shutil.copy2, os.path.join(where.git_dir, "index"), name)
+                # With its timestamp: git trusts an index entry only if the file is older than the index. An agent may
+                # have made it a link to a file that is hidden from it, and could read a copy of that file.
+                await in_thread(shutil.copy2, os.path.join(where.git_dir, "index"), name, follow_symlinks=False)
         yield {**where.env, "GIT_INDEX_FILE": name}
     finally:
         for left in (name, f"{name}.lock"):

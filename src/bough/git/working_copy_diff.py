@@ -12,7 +12,7 @@ import msgspec
 
 from bough.git.changed_paths import scan
 from bough.git.decode import shown
-from bough.git.paths import is_there, quoted_path
+from bough.git.paths import is_there, quoted
 from bough.git.run import git, git_head
 from bough.git.snapshot import QUIET, listed, scratch_index, working_copy
 
@@ -92,7 +92,7 @@ async def diff(path: str, since: str | None) -> Diff:
 async def _own_objects(path: str, folder: str) -> dict[str, str]:
     """Returns variables that let git read the repository's objects and write new ones elsewhere."""
     real = (await git(path, "rev-parse", "--path-format=absolute", "--git-path", "objects")).rstrip("\n")
-    return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted_path(real)}
+    return {"GIT_OBJECT_DIRECTORY": folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(real)}
 
 
 def _note(cut: bool, files: int, large: list[str]) -> str | None:

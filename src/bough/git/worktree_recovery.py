@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from bough.git.decode import lines
-from bough.git.paths import is_there, quoted_path, relative
+from bough.git.paths import is_there, quoted, relative
 from bough.git.run import GitFailed, git
 from bough.git.snapshot import IDENTITY, QUIET, scratch_index, take, working_copy
 from bough.git.status import files, own_submodules
@@ -70,7 +70,7 @@ async def _copy_objects(source: str, target: str, shas: Iterable[str]) -> None:
     program."""
     (old,) = await _facts(source, "--git-path", "objects")
     (new,) = await _facts(target, "--git-path", "objects")
-    env = {"GIT_OBJECT_DIRECTORY": new, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted_path(old)}
+    env = {"GIT_OBJECT_DIRECTORY": new, "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(old)}
     words = ("pack-objects", "--quiet", "--revs", "--non-empty", os.path.join(new, "pack", "pack"))
     stdin = "".join(f"{sha}\n" for sha in dict.fromkeys(shas)).encode()
     await git(source, *QUIET, *words, env=env, stdin=stdin, timeout=WITHIN)

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from bough.errors import Conflict, Invalid
+from bough.git.branches import is_noted, set_upstream
 from bough.git.paths import is_there, real, relative
 from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
@@ -188,15 +189,26 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
     elif branch.kind == "local":
         how = [path, branch.name]
     else:
-        track = "--track" if branch.kind == "remote" else "--no-track"
+        follows = branch.kind == "remote" and not await set_upstream(repo, branch.name, branch.start)
+        track = "--track" if follows else "--no-track"
         how = [track, "-b", branch.name, path, branch.start]
     held = () if hold is None else (hold,)
     words = ("worktree", "add", "--quiet")
-    if permissions.allowed(find(repo)).hooks:
+    if permissions.allowed(await asyncio.to_thread(find, repo)).hooks:
         await git(repo, *words, *how, timeout=ADD_WITHIN, hold=held, needs=Needs(hooks=True))
         return
     # In two steps: git starts itself for the first, which looks into no file; the second writes all files by itself.
-    await git(repo, *words, "--no-checkout", *how, timeout=ADD_WITHIN, hold=held, needs=Needs(children=True))
+    # The folder must exist, because git may write nothing beside it.
+    is_new = not is_there(path)
+    await asyncio.to_thread(os.makedirs, path, exist_ok=True)
+    first = (*words, "--no-checkout", *how)
+    try:
+        await git(repo, *first, timeout=ADD_WITHIN, hold=held, needs=Needs(children=True), worktree=path)
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+        raise
     try:
         await git(path, "reset", "--hard", "--quiet", timeout=ADD_WITHIN, hold=held)
     except BaseException:
@@ -206,7 +218,7 @@ async def add(repo: str, path: str, branch: Branch | None, sha: str | None = Non
 
 async def _remove_unfinished(repo: str, path: str) -> None:
     with contextlib.suppress(GitFailed):
-        await git(repo, "worktree", "remove", "--force", "--force", path, timeout=ADD_WITHIN)
+        await git(repo, "worktree", "remove", "--force", "--force", path, timeout=ADD_WITHIN, worktree=path)
 
 
 async def exclude(common: str, top: str, path: str) -> None:
@@ -241,18 +253,23 @@ async def remove(repo: str, path: str, *, force: bool) -> None:
         if status.changed or status.untracked:
             raise GitFailed("git_failed", f"Files in {path} have changed. Commit them, or remove it with force.")
     words = ("--force", "--force") if force else ("--force",)
-    await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN)
+    await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN, worktree=path)
 
 
 async def delete_branch(repo: str, branch: str, *others: str) -> bool:
-    """Deletes a branch that is not checked out and whose commits are also on other branches, remotes or `others`."""
-    tip = await resolve(repo, f"refs/heads/{branch}")
+    """Deletes a branch that is not in use and whose commits are also on other branches, remotes or `others`. Its
+    section in the configuration stays."""
+    ref = f"refs/heads/{branch}"
+    tip = await resolve(repo, ref)
     if tip is None or await checked_out_at(repo, branch) is not None:
+        return False
+    if await asyncio.to_thread(is_noted, await common_folder(repo), branch):
         return False
     holders = (f"--exclude={branch}", "--branches", "--remotes", *others)
     if int(await git(repo, "rev-list", "--count", tip, "--not", *holders)):
         return False
-    await git(repo, "branch", "--quiet", "-D", "--", branch)
+    # If the branch is a link to another one, only the link is deleted.
+    await git(repo, "update-ref", "--no-deref", "-d", ref, tip)
     return True
 
 

@@ -80,6 +80,8 @@ class SettingsFolder(_Table):
     variable: str = ""
     user: str = ""
     link: list[str] = []
+    # Files of the user's that are copied at each start, so that a sandbox can keep them read-only.
+    copy: list[str] = []
     # File name → the table to merge over the user's.
     merge: dict[str, dict[str, Any]] = {}
     # File name → the user's keys to leave out.
@@ -95,6 +97,14 @@ class SandboxFiles(_Table):
     # Files and folders that the agent writes: conversations, caches, its login. A name that ends like a file's
     # (`.json`, `.toml` and the like) is a file. Missing folders and JSON files are created.
     write: list[str] = []
+    # Files of which the agent writes a copy of its own, which is gone with its process: they mix what the agent notes
+    # with settings that later agents obey.
+    copy: list[str] = []
+    # Folders of them that are empty at first and that no other agent sees, because the agent runs what is in them.
+    private: list[str] = []
+    # Files that the agent must not create, although it would obey them. An empty read-only file, which it ignores,
+    # takes the place of a missing one.
+    absent: list[str] = []
     # Parts of them that stay read-only, because the agent runs what they say outside of the sandbox, too.
     protect: list[str] = []
     # Whether an approved plan is carried out in the same turn. The mode `plan` then keeps the folder writable.

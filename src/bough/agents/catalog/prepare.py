@@ -34,8 +34,12 @@ class PreparedStart(msgspec.Struct, frozen=True):
     fetched: bool
     # Notices for people about this start.
     notices: list[str]
-    # The agent's own files: those that it writes, parts of them that it must not, and those that it only reads.
+    # The agent's own files: those that it writes, those of which it writes a copy, folders that no other agent sees,
+    # files that it must not create, parts that it must not write, and those that it only reads.
     state: list[str] = []
+    copied_state: list[str] = []
+    private_state: list[str] = []
+    absent_state: list[str] = []
     protected_state: list[str] = []
     readable: list[str] = []
     # The variables in `env` that hold its keys.
@@ -75,6 +79,7 @@ def prepare(
         notices.append(
             f"This repository has settings for {entry.title}: {names}. {entry.repository.restrict_note}".strip()
         )
+    places = values | {"{data}": str(data)}
     return PreparedStart(
         command=[*located.command, *_filled(start.args, values)],
         env=env,
@@ -82,8 +87,11 @@ def prepare(
         instructions=read_instructions(cwd, instruction_files),
         fetched=located.how == "npx",
         notices=notices,
-        state=_expanded(entry.sandbox.write, values | {"{data}": str(data)}, env),
-        protected_state=_expanded(entry.sandbox.protect, values | {"{data}": str(data)}, env),
+        state=_expanded(entry.sandbox.write, places, env),
+        copied_state=_expanded(entry.sandbox.copy, places, env),
+        private_state=_expanded(entry.sandbox.private, places, env),
+        absent_state=_expanded(entry.sandbox.absent, places, env),
+        protected_state=_expanded(entry.sandbox.protect, places, env),
         readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
         keys=_keys(entry, env, own),
     )

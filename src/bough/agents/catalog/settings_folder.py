@@ -8,6 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
+import stat
+import threading
 import tomllib
 import uuid
 from collections.abc import Mapping
@@ -20,6 +23,8 @@ import tomli_w
 from bough.agents.catalog.entry import SettingsFolder
 from bough.errors import Invalid
 
+_updating = threading.Lock()
+
 
 def make_home(home: SettingsFolder, folder: Path, env: Mapping[str, str]) -> Path:
     """Creates or refreshes the folder. Safe while agents use it, since files are replaced atomically."""
@@ -29,6 +34,9 @@ def make_home(home: SettingsFolder, folder: Path, env: Mapping[str, str]) -> Pat
         _write(folder / name, _encode(name, _merge(_read(user / name), table, home.drop.get(name, []))))
     for name in home.link:
         _link(folder / name, user / name)
+    for name in home.copy:
+        if (user / name).exists() or os.path.lexists(folder / name):
+            _write(folder / name, _text(user / name))
     for name, text in home.files.items():
         _write(folder / name, text)
     for name, command in home.programs.items():
@@ -83,7 +91,12 @@ def _encode(name: str, table: dict[str, Any]) -> str:
 
 
 def _link(path: Path, target: Path) -> None:
-    """Links to the user's file if it exists. Never replaces a file that the agent created itself."""
+    """Links to the user's file if it exists. Never replaces a file that the agent created itself, such as a login. A
+    folder gives way to the user's, since an agent could have put its own instructions there for later sessions."""
+    if path.is_dir() and not path.is_symlink() and target.is_dir():
+        old = _temporary_path(path)
+        path.rename(old)
+        shutil.rmtree(old, ignore_errors=True)
     if path.exists() and not path.is_symlink():
         return
     if not target.exists():
@@ -95,15 +108,46 @@ def _link(path: Path, target: Path) -> None:
         temporary.replace(path)
 
 
+def _text(path: Path) -> str:
+    """Returns a user's file; nothing if it cannot be read."""
+    try:
+        return path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
 def _write(path: Path, text: str, mode: int = 0o600) -> None:
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        if path.read_text("utf-8") == text:
+    data = text.encode("utf-8", "surrogateescape")
+    with _updating:
+        if _is_updated(path, data, mode):
             return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_path(path)
-    temporary.write_text(text, "utf-8")
+    temporary.write_bytes(data)
     temporary.chmod(mode)
     temporary.replace(path)
+
+
+def _is_updated(path: Path, data: bytes, mode: int) -> bool:
+    """Gives an existing file its content in place. A file that is replaced would become writable in running sandboxes,
+    which keep it read-only by a mount. One write, with empty lines over the rest of a longer content, so that nobody
+    reads a part of it."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1 or stat.S_IMODE(about.st_mode) != mode:
+            return False
+        padded = data.ljust(about.st_size, b"\n")
+        if os.pread(file, len(padded) + 1, 0) != padded:
+            os.pwrite(file, padded, 0)
+        return os.pread(file, len(padded) + 1, 0) == padded
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def _temporary_path(path: Path) -> Path:

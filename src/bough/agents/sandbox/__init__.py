@@ -1,8 +1,8 @@
 """The sandbox: what an agent can read and write on this machine, held by bubblewrap instead of by the agent.
 
 - `detect` says whether bubblewrap works here, or why not.
-- `gather` reads from the disk which paths a session's box needs. It asks `git_layout` for the git folders, and
-  `credentials` for what no agent sees.
+- `gather` reads from the disk which paths a session's box needs. It asks `git_layout` for the git folders,
+  `credentials` for what no agent sees, and `copies` for files that the agent changes for itself only.
 - `profile` turns all of that into the arguments of `bwrap`. It reads nothing, so that tests can look at every case.
 - `core.live_agents.confinement` calls this room, and the keeper starts the agent behind the arguments. The room
   calls no other.

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bough.agents.sandbox.copies import copied
 from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
 from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
 from bough.agents.sandbox.profile import Box
@@ -52,8 +53,12 @@ class BoxRequest:
     # The agent's environment and command.
     env: Mapping[str, str]
     command: Sequence[str]
-    # The agent's own files: those that it writes, parts of them that it only reads, and others that it reads.
+    # The agent's own files: those that it writes, those of which it writes a copy, folders that only it sees, files
+    # that it must not create, parts that it only reads, and others that it reads.
     state: Sequence[str] = ()
+    copied_state: Sequence[str] = ()
+    private_state: Sequence[str] = ()
+    absent_state: Sequence[str] = ()
     protected_state: Sequence[str] = ()
     readable: Sequence[str] = ()
     # Whether the agent confines its commands in a sandbox of its own.
@@ -76,8 +81,9 @@ def gather(request: BoxRequest) -> Box:
         git = GitPaths([layout.common], [], [])
     if layout is not None and not layout.linked and not request.read_only and folder == layout.top:
         _create_worktrees(os.path.join(folder, WORKTREES))
-    _create(request.state)
+    _create((*request.state, *request.copied_state, *request.private_state))
     _create_protected(request.protected_state)
+    present = [path for path in request.absent_state if not _is_absent(path)]
     writable = [*_real(request.state), *_real(request.extra_writable)]
     # A service may keep Bough's data in its home folder itself.
     readable = [home for home in homes if home != data]
@@ -96,12 +102,18 @@ def gather(request: BoxRequest) -> Box:
         hidden_folders=[path for path in hidden if os.path.isdir(path)],
         hidden_files=[path for path in hidden if not os.path.isdir(path)],
         empty_file=_empty_file(data),
-        private=[path for path in _private(request.env, data) if os.path.isdir(path)],
+        private=[path for path in _private(request.env, data) if os.path.isdir(path)] + _real(request.private_state),
+        copies=copied(_real((*request.copied_state, *present)), data),
         readable=readable,
         writable=writable,
         links=[(path, os.path.realpath(path)) for path in READABLE_RUN if os.path.islink(path)],
         root_nests=request.nests and os.geteuid() == 0,
-        protected=[*git.protected, *_real(request.protected_state), *dotfiles],
+        protected=[
+            *git.protected,
+            *_real(request.protected_state),
+            *_real(path for path in request.absent_state if path not in present),
+            *dotfiles,
+        ],
     )
 
 
@@ -220,6 +232,16 @@ def _create_protected(paths: Iterable[str]) -> None:
                 _create_file(path)
             elif not os.path.splitext(name)[1]:
                 os.mkdir(path, mode=0o700)
+
+
+def _is_absent(path: str) -> bool:
+    """Puts an empty read-only file in place of a missing one. Returns whether there is nothing in it."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444))
+    try:
+        return os.path.getsize(path) == 0
+    except OSError:
+        return True
 
 
 def _create_file(path: str) -> None:

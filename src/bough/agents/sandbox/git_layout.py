@@ -22,6 +22,8 @@ RUNS_CODE = ("config", "config.worktree", "hooks", "info", "modules", "worktrees
 """Parts of a git folder that set what git runs, or that belong to other working copies."""
 OWN_REFS = "refs/bough"
 """The refs of Bough's checkpoints, which no agent may change."""
+KEEP = ".bough"
+"""A folder among those of worktrees that is none."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def paths_of(layout: GitLayout) -> GitPaths:
     protected = [dot_git] if os.path.isfile(dot_git) else []
     for folder in ("hooks", "info", "logs", OWN_REFS, *(() if layout.linked else ("modules", "worktrees"))):
         _create(common / folder)
+    if not layout.linked:
+        _keep_worktrees(common / "worktrees")
     # A link could lead anywhere, even to what other boxes hide: its target stays closed, and commits fail.
     shared = [common / name for name in WRITTEN_BY_COMMITS if name != "reftable" or _uses_reftable(common)]
     writable = [git_folder, *(path for path in shared if not os.path.islink(path))]
@@ -129,6 +133,14 @@ def _submodule(top: Path, dot_git: Path) -> GitLayout | None:
 def _create(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def _keep_worktrees(folder: Path) -> None:
+    """Keeps git from removing the folder with its last worktree, which would open it in running boxes. Git counts no
+    folder without `gitdir` as a worktree, and does not prune one that is locked."""
+    _create(folder / KEEP)
+    with contextlib.suppress(OSError), open(folder / KEEP / "locked", "x") as file:
+        file.write("Keeps this folder closed in sandboxes.\n")
 
 
 def _uses_reftable(common: Path) -> bool:

@@ -46,6 +46,8 @@ class Box:
     private: Sequence[str] = ()
     readable: Sequence[str] = ()
     writable: Sequence[str] = ()
+    # Files of which only this box sees the changes: copies, and the paths at which they appear.
+    copies: Sequence[tuple[str, str]] = ()
     # Parts of writable folders that stay read-only.
     protected: Sequence[str] = ()
     # Links inside private folders: their own paths and their targets.
@@ -66,9 +68,10 @@ def arguments(program: str, box: Box) -> list[str]:
     root = "--bind" if kinds.pop("/", None) == "write" else "--ro-bind"
     command = [program, *BASE, *rights, root, "/", "/", "--dev", "/dev", "--proc", "/proc"]
     closed: list[str] = []
+    copies = {path: copy for copy, path in box.copies}
     for path, kind in _in_order(kinds):
         if kind == "write":
-            command += ["--bind", path, path]
+            command += ["--bind", copies.get(path, path), path]
         elif kind == "read":
             command += ["--ro-bind", path, path]
         elif path in box.hidden_files:
@@ -107,7 +110,7 @@ def _kinds(box: Box) -> dict[str, Kind]:
     kinds |= dict.fromkeys((*box.hidden_folders, *box.hidden_files), "hidden")
     kinds |= dict.fromkeys(box.private, "private")
     kinds |= dict.fromkeys(box.readable, "read")
-    kinds |= dict.fromkeys(box.writable, "write")
+    kinds |= dict.fromkeys((*box.writable, *(path for _, path in box.copies)), "write")
     kinds |= dict.fromkeys(box.protected, "read")
     return kinds
 

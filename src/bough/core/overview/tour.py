@@ -211,7 +211,7 @@ async def _build(path: Path) -> None:
     """Writes the files and the first commit. The mark comes last; an unfinished folder is removed."""
     try:
         _write(path)
-        await git(str(path), "init", "--quiet", "--initial-branch=main", "--template=", env=WHO)
+        await git(str(path), "init", "--quiet", "--initial-branch=main", "--template=", env=WHO, worktree=str(path))
         await git(str(path), "add", "--all", env=WHO)
         await git(str(path), "commit", "--quiet", "--message", "A small project to try Bough in", env=WHO)
         _mark(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,16 @@ class Sessions:
         files.checked(new.files, prompt)
         return entry.name, prompt
 
+    def _checked_folder(self, caller: Caller, new: NewSession, folder: str) -> tuple[Path, list[str]]:
+        """Returns the real folder of a new session and its context files. Reads the disk, so it runs in a thread."""
+        root, data = self._settings.root_path, self._settings.data_path
+        cwd = resolve_inside(root, folder, noun="folder", data=data)
+        if new.folder is not None:
+            cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
+        check_workspace(root, data, str(cwd))
+        check_session_folder(caller, cwd, data, confirmed=new.confirm_folder)
+        return cwd, [str(file_inside(cwd, path, data=data)) for path in new.context_files]
+
     async def opened_before(self, caller: Caller, new: NewSession) -> OpenedSession | None:
         """Returns what an equal request with the same idempotency key has created."""
         request = msgspec.structs.replace(new, idempotency_key=None)
@@ -104,14 +115,8 @@ class Sessions:
         repo, worktree = await self._store.read(
             lambda tx: session_folder(tx, new.repo_id, made.id if made else new.worktree_id)
         )
-        data = self._settings.data_path
         folder = worktree.path if worktree else repo.path
-        cwd = resolve_inside(self._settings.root_path, folder, noun="folder", data=data)
-        if new.folder is not None:
-            cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
-        check_workspace(self._settings.root_path, data, str(cwd))
-        check_session_folder(caller, cwd, data, confirmed=new.confirm_folder)
-        context_files = [str(file_inside(cwd, path, data=data)) for path in new.context_files]
+        cwd, context_files = await asyncio.to_thread(self._checked_folder, caller, new, folder)
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 

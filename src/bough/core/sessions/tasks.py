@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from bough.core.store.sql import MESSAGES, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
-from bough.errors import Conflict, Invalid
+from bough.errors import Conflict, Denied, Invalid, NotFound
 from bough.git.workspace import check_workspace
 from bough.model.message import QUEUED_BASE, Message, user_text
 from bough.model.session import Caller
@@ -42,10 +43,13 @@ class Tasks:
         prompt = checked_prompt(text, self._settings.max_prompt)
         attached = prompt_files.checked(files, prompt)
 
+        escaped = await self._escaped(session_id)
+
         async def work(change: Change) -> Task:
             session = await records.session(change.tx, session_id)
             lifecycle.refuse_side_question(session)
-            check_workspace(self._settings.root_path, self._settings.data_path, session.cwd)
+            if escaped is not None:
+                raise escaped
             if session.status != "active":
                 lifecycle.check_resumable(session)
                 if not resume:
@@ -64,6 +68,19 @@ class Tasks:
         scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
         return await self._store.write_once(caller, scope, request, Task, work)
+
+    async def _escaped(self, session_id: str) -> Denied | None:
+        """Returns the error if a session's folder leads outside the workspace root by now. Looks before the
+        transaction, which must not wait for a disk."""
+        try:
+            session = await self._store.read(lambda tx: records.session(tx, session_id))
+            await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, session.cwd)
+        except Denied as error:
+            return error
+        except NotFound:
+            # The transaction says so.
+            return None
+        return None
 
     async def get(self, task_id: str) -> Task:
         return await self._store.read(lambda tx: records.task(tx, task_id))

@@ -1,5 +1,5 @@
-"""Keeps a repository from running code through our git calls.
+"""Keeps a repository from running code through our git calls, and from making them write elsewhere.
 
-`run.py` is the caller. `guard` makes the kernel forbid git to start any program; `overrides` and `configured` turn off
-what a repository's configuration names; `location` finds a folder's repository; `permissions` holds what people
-allowed."""
+`run.py` and `process.py` are the callers. `guard` makes the kernel forbid git to start any program, and `landlock` to
+write outside the folders that `written_paths` lists; `overrides` and `configured` turn off what a repository's
+configuration names; `location` finds a folder's repository; `permissions` holds what people allowed."""

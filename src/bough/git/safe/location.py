@@ -26,7 +26,7 @@ def find(path: str) -> Location | None:
     while True:
         git_dir = _git_dir(folder)
         if git_dir is not None:
-            common = _common(git_dir)
+            common = common_of(git_dir)
             if os.path.lexists(os.path.join(git_dir, "HEAD")) and _holds_objects(common):
                 return Location(folder, git_dir, common)
         parent = os.path.dirname(folder)
@@ -58,7 +58,8 @@ def _git_dir(folder: str) -> str | None:
     return os.path.realpath(os.path.join(folder, target.removeprefix("gitdir: ")))
 
 
-def _common(git_dir: str) -> str:
+def common_of(git_dir: str) -> str:
+    """Returns the folder that a git folder shares with others: itself, unless it belongs to a linked worktree."""
     target = _read(os.path.join(git_dir, "commondir"))
     return git_dir if target is None else os.path.realpath(os.path.join(git_dir, target))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -36,11 +37,21 @@ from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.worktrees")
 
+T = TypeVar("T")
+
 FOLDER = ".worktrees"
 SCOPE = "worktrees.create"
 # Git's own entries in a bare repository, where no worktree may go.
 GITS_OWN = frozenset({"objects", "refs", "worktrees", "hooks", "info", "logs", "modules", "branches"})
 INTERRUPTED = "The setup was interrupted when the server stopped. Run it by hand if you need it."
+
+
+async def run_shielded(work: Coroutine[Any, Any, T], owner: set[asyncio.Task[T]]) -> T:
+    """Runs work that a cancelled request does not cancel. `owner` holds its task until it has ended."""
+    task = asyncio.create_task(work)
+    owner.add(task)
+    task.add_done_callback(owner.discard)
+    return await asyncio.shield(task)
 
 
 class WorktreeCreation:
@@ -57,10 +68,7 @@ class WorktreeCreation:
     ) -> tuple[Worktree, bool]:
         """Creates a worktree, with the files of `start` if given, or returns the one this key created. Also returns
         whether it is new. A caller that stops waiting does not cancel it."""
-        creating = asyncio.create_task(self._create(caller, new, scope, start))
-        self._creating.add(creating)
-        creating.add_done_callback(self._creating.discard)
-        return await asyncio.shield(creating)
+        return await run_shielded(self._create(caller, new, scope, start), self._creating)
 
     async def _create(
         self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start | None

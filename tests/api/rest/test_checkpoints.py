@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bough.core.checkpoints import take
+from bough.core.checkpoints import folders, take
 from bough.core.store.transactions import Change
 from bough.storage.queries import Query
 from tests.api.error_responses import NOBODY, Json, refused
@@ -366,8 +366,8 @@ async def test_a_slow_folder_delays_nothing(tmp_path: Path, monkeypatch: pytest.
             assert "too large" in task["checkpoints"]["before"]["note"] and task["checkpoints"]["before"]["sha"] is None
         assert looked == [str(path)]
         assert second["gitBefore"]["dirty"] is True
-        monkeypatch.setattr(take, "TRY_AGAIN", -1.0)
-        server.services.checkpoints.__dict__["_slow"].clear()
+        monkeypatch.setattr(folders, "TRY_AGAIN", -1.0)
+        server.services.checkpoints.folders = folders.Folders()
         await ask(server, session, "[[say hello]]")
         await ask(server, session, "[[say hello]]")
         assert len(looked) == 5
@@ -403,7 +403,7 @@ async def test_waiting_for_the_lock_does_not_count_as_slow(tmp_path: Path, monke
         await server.client.wait_task(task)
         before = (await server.client.get(f"/api/tasks/{task}"))["checkpoints"]["before"]
         assert (before["sha"], before["note"]) == (shot.sha, None)
-        assert service.__dict__["_slow"] == {}
+        assert not service.folders.is_slow(str(path))
 
 
 async def test_a_broken_repository_delays_nothing(server: Running) -> None:

@@ -1,4 +1,4 @@
-"""Tries to write protected paths in every mode, with every tool and every spelling, without a person's word."""
+"""Tries to write protected paths in every mode, with every tool and every spelling, without approval."""
 
 from __future__ import annotations
 

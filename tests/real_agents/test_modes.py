@@ -114,7 +114,7 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
         seen = await watch(real, session, actions.write(f"open.{mode}"), "deny")
         assert (seen.asked, (repo / f"open.{mode}").exists()) == ([], True)
         sent = msgspec.json.encode((await real.model.last()).body).decode()
-        assert "denied by policy" in sent and note in sent
+        assert "Policy denied" in sent and note in sent
     if real.agent == "codex":
         # Everything that its sandbox permits is allowed; a request to leave the sandbox is not.
         file, approvals, exists = repo.parent / "outside", 1, False

@@ -203,8 +203,8 @@ async def _run(process: GitProcess, within: float, fine: Sequence[int]) -> bytes
 
 
 async def _pool(guarded: bool) -> ThreadPoolExecutor:
-    """Returns threads for git. Guarded ones cannot start anything but git itself; where the kernel offers no guard, the
-    settings alone must do."""
+    """Returns threads for git. Guarded ones cannot start anything but git itself; where the kernel offers no guard,
+    only the settings protect."""
     if not guarded:
         return _free_threads
     global _guarded_threads

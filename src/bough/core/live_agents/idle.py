@@ -65,7 +65,7 @@ class Idle:
             if agent.busy or agent.session_id in self._suspending:
                 continue
             if agent.down or (agent.entry.resume and agent.idle_since < limit):
-                log.info("agent_put_to_sleep", session=agent.session_id, reason="dead" if agent.down else "idle")
+                log.info("agent_suspended", session=agent.session_id, reason="dead" if agent.down else "idle")
                 self._start_suspending(agent)
 
     def _start_suspending(self, agent: Agent, *, farewell: bool = False) -> None:
@@ -88,4 +88,4 @@ class Idle:
         try:
             await self._agents.suspend(agent)
         except BoughError as error:
-            log.warning("agent_not_put_to_sleep", session=agent.session_id, error=error.message)
+            log.warning("agent_not_suspended", session=agent.session_id, error=error.message)

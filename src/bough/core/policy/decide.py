@@ -61,10 +61,10 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
         return Verdict("allow", "rule", rule.id, f"{named(rule)} allows this.")
     choice = next((item for item in choices if use.key and item.key == use.key and item.agent == use.agent), None)
     if choice is not None:
-        reason = f"A person has said always to exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
+        reason = f"A person always allowed exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
         return Verdict("allow", "choice", choice.id, reason)
     if rule is not None and not allows:
-        reason = f"{named(rule)} has a person asked."
+        reason = f"{named(rule)} requires approval."
         if not sure:
             of_server = use.unsure_server and (rule.kind == "mcp" or "/" in (rule.tool or ""))
             unsaid = "server" if of_server else "command" if rule.command is not None else "files"

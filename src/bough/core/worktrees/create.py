@@ -199,7 +199,7 @@ class WorktreeCreation:
             try:
                 await run_git(str(path), "submodule", "--quiet", "init", needs=Needs(network=True))
             except GitFailed as error:
-                log.warning("submodules_not_initialised", path=str(path), error=error.message)
+                log.warning("submodules_not_initialized", path=str(path), error=error.message)
         return hook_error
 
     async def _finish(
@@ -216,7 +216,7 @@ class WorktreeCreation:
 
         # Until it is stored: a worktree that is stored as made must not be undone because the reply was lost.
         made = await patiently(lambda: self._store.write(work), "a new worktree", worktree=row.id)
-        log.info("worktree_made", worktree=made.id, path=made.path, branch=made.branch)
+        log.info("worktree_created", worktree=made.id, path=made.path, branch=made.branch)
         return made
 
     async def _place(self, repo: Repo, common: str, wanted_path: str) -> Path:

@@ -90,7 +90,7 @@ def remember(location: Location, before: Fingerprint, found: Configured) -> None
 
 
 def parse(text: str) -> Configured:
-    """Reads git's answer to `QUERY`: a scope and a name by turns."""
+    """Reads git's answer to `QUERY`: alternately a scope and a name."""
     words = text.split("\0")[:-1]
     programs: dict[str, None] = {}
     transports: dict[str, None] = {}

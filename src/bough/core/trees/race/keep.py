@@ -91,7 +91,7 @@ class RaceResults:
         return await asyncio.shield(decision)
 
     async def close(self) -> None:
-        """Waits for decisions that nobody waits for any more."""
+        """Waits for decisions that nobody waits for anymore."""
         if self._decisions:
             await asyncio.wait(self._decisions)
 

@@ -95,12 +95,12 @@ async def test_titles_and_prompts_are_shortened(server: Running) -> None:
     """O4: A session without a title is shown by the first line of its first prompt; long prompts are shortened."""
     repo = await server.client.repo(server.repo())
     long = "\n\n  " + "x" * 300 + "\nsecond"
-    await server.client.session(repo["id"], initialPrompt=f"{long}\n[[hang]]")
+    session = await server.client.session(repo["id"], initialPrompt=f"{long}\n[[hang]]")
+    await server.client.wait_task(session["taskId"], "running")
     (tree,) = (await server.client.get("/api/home"))["trees"]
     # By now the agent may have set a title.
     assert tree["session"]["title"].startswith("x" * 40)
-    task = tree["session"]["lastTask"]
-    assert task is None or len(task["prompt"]) == 200
+    assert len(tree["session"]["lastTask"]["prompt"]) == 200
     assert [first_line(item) for item in (long, " \n", " a \nb")] == ["x" * 119 + "…", "", "a"]
 
 

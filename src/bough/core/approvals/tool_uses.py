@@ -117,6 +117,8 @@ class ToolUseKind(ApprovalKind):
 class ModeSwitchKind(ToolUseKind):
     """A change of the agent's own mode. Only a person allows it, and every time."""
 
+    is_judged_again = False
+
     def offers_always(self, approval: Approval) -> bool:
         return False
 

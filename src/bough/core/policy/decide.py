@@ -197,14 +197,18 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
     if use.protected:
         hit = use.protected[0]
-        return Verdict("ask", "mode", None, f"Mode {mode} asks before anything touches {hit.what}: {hit.path}")
+        return Verdict(
+            "ask", "mode", None, f"Mode {mode} requires approval before anything touches {hit.what}: {hit.path}"
+        )
     if use.kind != "edit" or RANK[mode] < RANK["acceptEdits"]:
-        return Verdict("ask", "mode", None, f"Mode {mode} asks before this.")
+        return Verdict("ask", "mode", None, f"Mode {mode} requires approval before this.")
     if not use.paths:
-        return Verdict("ask", "mode", None, f"Mode {mode} asks before edits of files that the agent does not name.")
+        return Verdict(
+            "ask", "mode", None, f"Mode {mode} requires approval before edits of files that the agent does not name."
+        )
     for path in use.paths:
         if not below(path, use.cwd):
-            reason = f"Mode {mode} asks before edits outside the session's folder: {path}"
+            reason = f"Mode {mode} requires approval before edits outside the session's folder: {path}"
             return Verdict("ask", "mode", None, reason)
     return Verdict("allow", "mode", None, f"Mode {mode} allows edits in the session's folder.")
 

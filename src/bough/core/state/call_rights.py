@@ -181,7 +181,9 @@ def _decide(
         return Verdict("ask", "mode", None, "This reaches beyond the tree of the session that wants it.")
     if RANK[mode] == RANK["allow-all"]:
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything within its own rights.")
-    return Verdict("ask", "mode", None, f"Mode {mode} asks before sessions are made, prompted or changed.")
+    return Verdict(
+        "ask", "mode", None, f"Mode {mode} requires approval before sessions are created, prompted or changed."
+    )
 
 
 def key(tool: str, claim: Claim, rights: RightsCheck) -> str:

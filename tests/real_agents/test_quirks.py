@@ -58,7 +58,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
 async def test_one_turn_reports_output_usage_and_title(
     agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """R4, S2: Records output and exit code of a command, which sees none of the server's own variables; also tokens,
+    """R4, L1: Records output and exit code of a command, which sees none of the server's own variables; also tokens,
     cost and title."""
     env = {"BOUGH_LOG_LEVEL": "info", "AGENT_MAX_SESSIONS": "4"}
     async with behind_server(agent, home, model, place, repo, env=env) as real:

@@ -205,7 +205,7 @@ async def test_an_editor_that_does_not_read(server: Running, editor: Editor, mon
 
 
 async def test_only_authorized_editors_connect(server: Running) -> None:
-    """A6, C2: Refuses connections without the token or from a foreign page."""
+    """L1, C2: Refuses connections without the token or from a foreign page."""
     address = f"{server.url.replace('http', 'ws', 1)}/acp"
     good = {"authorization": f"Bearer {server.token}"}
     for headers in ({}, {"authorization": "Bearer wrong"}, good | {"origin": "http://evil.example"}):

@@ -105,13 +105,13 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     reads_files = needs.hooks or _name(arguments) not in _WITHOUT_FILES
     place = find_place(cwd) if reads_files or not permissions.nobody_allowed() else None
     allowed = permissions.allowed(place.location if place is not None else None)
-    found = Configured()
+    configured = Configured()
     if place is not None and (reads_files or allowed.fetch or needs.network):
-        found = await _configured_programs(cwd, place)
+        configured = await _configured_programs(cwd, place)
     may_fetch = allowed.submodules if needs.network else allowed.fetch
-    fetch = may_fetch and not found.transports
+    fetch = may_fetch and not configured.transports
     if needs.network and not fetch:
-        raise GitFailed("git_failed", _why_offline(may_fetch, found))
+        raise GitFailed("git_failed", _why_offline(may_fetch, configured))
     hooks = needs.hooks and allowed.hooks
     settings = {**overrides.SETTINGS, **overrides.NO_COMMAND_LINES}
     variables = {**environment()}
@@ -120,17 +120,17 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     if not hooks and not fetch:
         settings |= overrides.NO_TRANSPORTS
         variables |= overrides.OFFLINE
-    settings |= turned_off(found, allowed.programs)
+    settings |= turned_off(configured, allowed.programs)
     if permissions.is_registered_bare(cwd):
         variables["GIT_DIR"] = real(cwd)
     guarded = not (needs.children or hooks or fetch or (reads_files and allowed.programs))
     return Start({**variables, **overrides.as_variables(settings), **env}, guarded)
 
 
-def _why_offline(allowed: bool, found: Configured) -> str:
+def _why_offline(allowed: bool, configured: Configured) -> str:
     if not allowed:
         return "They are not checked out, because nobody allowed it for this repository (`bough repo git`)."
-    names = ", ".join(found.transports[:MOST_NAMED])
+    names = ", ".join(configured.transports[:MOST_NAMED])
     return f"The repository's own configuration changes how to fetch ({names}). Fetch by hand."
 
 
@@ -144,11 +144,11 @@ async def _configured_programs(cwd: str, place: Place) -> Configured:
     start = Start(variables | overrides.as_variables(settings), guarded=True)
     # Exits with 1 if nothing matches.
     text = await _run(GitProcess(cwd, QUERY, start, None, ()), TIMEOUT, (0, 1))
-    found = parse(text.decode("utf-8", "surrogateescape"))
-    if len(found.programs) > MOST_NAMES:
+    configured = parse(text.decode("utf-8", "surrogateescape"))
+    if len(configured.programs) > MOST_NAMES:
         raise GitFailed("git_failed", f"The configuration names more than {MOST_NAMES} filters.")
-    remember(place.location, place.configuration, found)
-    return found
+    remember(place.location, place.configuration, configured)
+    return configured
 
 
 async def filters_off(cwd: str) -> list[str]:
@@ -197,8 +197,8 @@ async def _run(process: GitProcess, within: float, fine: Sequence[int]) -> bytes
             raise GitFailed("git_timeout", f"git {name} took longer than {within:.0f} s.") from None
         raise
     if process.returncode not in fine and not (process.cut is not None and len(out) > process.cut):
-        said = err.decode("utf-8", "replace").strip()
-        raise GitFailed("git_failed", f"git {name} failed: {said or process.returncode}")
+        stderr = err.decode("utf-8", "replace").strip()
+        raise GitFailed("git_failed", f"git {name} failed: {stderr or process.returncode}")
     return out
 
 

@@ -124,8 +124,8 @@ async def test_the_password_is_not_visible(tmp_path: Path, postgres_url: str) ->
         texts = [str(await client.get(path)) for path in ("/api/settings", "/api/health")]
         texts.append((server.data / "server.log").read_text())
         assert not [text for text in texts if secret in text]
-    told = await bough("doctor", "--data", str(server.data), BOUGH_DATABASE=url)
-    assert secret not in told.out + told.err
+    result = await bough("doctor", "--data", str(server.data), BOUGH_DATABASE=url)
+    assert secret not in result.out + result.err
 
 
 async def test_errors_do_not_quote_the_password(tmp_path: Path) -> None:

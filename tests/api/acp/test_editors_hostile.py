@@ -74,8 +74,8 @@ async def test_lines_that_are_not_messages(editor: Editor) -> None:
     """C2: Each gets an error that says what is wrong, and the connection stays open."""
     for line, code in NONSENSE:
         editor.raw(line)
-        told = len(editor.bad_lines)
-        await editor.until(lambda told=told: len(editor.bad_lines) > told)
+        reported = len(editor.bad_lines)
+        await editor.until(lambda reported=reported: len(editor.bad_lines) > reported)
         assert editor.bad_lines[-1]["code"] == code, line[:80]
     for number, (method, params, code) in enumerate(REQUESTS):
         id = f"wrong {number}"

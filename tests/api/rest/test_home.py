@@ -271,15 +271,15 @@ async def test_the_tour_never_takes_an_existing_folder(server: Running, monkeypa
 
     def late(root: Path) -> list[Path]:
         """Creates the folder just after the tour has found the name free."""
-        found = places(root)
+        listed = places(root)
 
-        class Late(type(found[0])):
+        class Late(type(listed[0])):
             def mkdir(self, *args: Any, **options: Any) -> None:
                 taken.mkdir(exist_ok=True)
                 (taken / "mine.txt").write_text("mine")
                 super().mkdir(*args, **options)
 
-        return [Late(found[0]), *found[1:]]
+        return [Late(listed[0]), *listed[1:]]
 
     monkeypatch.setattr(tour_module, "_folders", late)
     tour = await server.client.post("/api/tour", expect=201)

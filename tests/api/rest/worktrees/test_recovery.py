@@ -132,8 +132,8 @@ async def test_a_failed_recovery_can_be_repeated(server: Running) -> None:
     fails(server, "worktrees", "NEW.removed_at IS NULL")
     refused(await server.client.http.post(f"{path}/recover"), 409, "constraint_other")
     assert not folder.exists()
-    found = await server.client.get(path)
-    assert (found["status"], found["removedAt"] is None) == ("ready", False)
+    row = await server.client.get(path)
+    assert (row["status"], row["removedAt"] is None) == ("ready", False)
     works(server)
     await server.client.post(f"{path}/recover")
     assert (folder / "new.txt").read_text() == "x"

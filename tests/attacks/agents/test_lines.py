@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ async def test_an_answer_that_nobody_can_read(tmp_path: Path, result: str, reada
     async with hostile(tmp_path, *steps) as agent:
         for _ in range(2):
             task = await agent.client.ask(agent.session, "go")
-            error = task["error"] or {"code": None, "message": ""}
+            error: dict[str, Any] = task["error"] or {"code": None, "message": ""}
             unreadable = ("failed", "agent_refused", True)
             assert task["attempt"] == 1
             assert (task["status"], error["code"], "The answer cannot be read" in error["message"]) == (

@@ -105,10 +105,10 @@ class Editor:
         """Waits for this many characters; returns the time and the messages."""
         parts: dict[str, list[str]] = {}
         while characters > 0:
-            said = chunk(next(self._frames))
-            if said is not None and said.kind in SPOKEN:
-                parts.setdefault(said.message_id, []).append(said.text)
-                characters -= len(said.text)
+            update = chunk(next(self._frames))
+            if update is not None and update.kind in SPOKEN:
+                parts.setdefault(update.message_id, []).append(update.text)
+                characters -= len(update.text)
         return time.monotonic(), ["".join(part) for part in parts.values()]
 
     def ask(self, method: str, params: dict[str, Any]) -> None:

@@ -52,11 +52,11 @@ async def run() -> Result:
         async def one_changed() -> float:
             (repo / "0" / "0").write_text(f"changed {next(numbers)}\n", "utf-8")
             start = time.perf_counter()
-            found = await take(path, memory=memory)
-            await checkpoint_refs.keep(path, {checkpoint_refs.ref_name("bench", "one", "after"): found.sha})
+            snapshot = await take(path, memory=memory)
+            await checkpoint_refs.keep(path, {checkpoint_refs.ref_name("bench", "one", "after"): snapshot.sha})
             return time.perf_counter() - start
 
-        one = await measure.alternate(ROUNDS, floor, one_changed)
+        single = await measure.alternate(ROUNDS, floor, one_changed)
 
         async def many_changed() -> float:
             for number in range(MANY):
@@ -78,7 +78,7 @@ async def run() -> Result:
     rows = [
         slower("nothing changed, nothing uncommitted", clean, MOST_UNCHANGED),
         slower(f"nothing changed, {MANY} files uncommitted", dirty, MOST_UNCHANGED),
-        slower("one file changed, ref written", one, MOST_ONE),
+        slower("one file changed, ref written", single, MOST_ONE),
         slower(f"{MANY} files changed", many),
         Row(name=f"{MANY} files brought back", ours=duration(back[0])),
     ]

@@ -182,8 +182,8 @@ async def _all_at_once(server: ServerProcess, session_ids: list[str]) -> tuple[f
 
 def _check_whole(server: ServerProcess, session_id: str, spoken: Recording) -> None:
     with Http(server.url, server.token) as http:
-        found = http.get(f"/api/sessions/{session_id}/messages?limit={2 * len(spoken.texts)}").json()
-    texts = [item["content"]["text"] for item in found if item["content"]["type"] in ("text", "thought")]
+        messages = http.get(f"/api/sessions/{session_id}/messages?limit={2 * len(spoken.texts)}").json()
+    texts = [item["content"]["text"] for item in messages if item["content"]["type"] in ("text", "thought")]
     if recording.digest(texts[-len(spoken.texts) :]) != spoken.digest:
         raise RuntimeError("the database holds another text")
 

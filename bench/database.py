@@ -87,10 +87,10 @@ def _fill(path: Path, size: Size) -> None:
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA cache_size = -262144")
     indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    kept: list[tuple[str, str]] = indexes.fetchall()
+    definitions: list[tuple[str, str]] = indexes.fetchall()
     connection.execute("BEGIN")
     # Rows are inserted without indexes, which are built at the end: this is several times faster.
-    for name, _ in kept:
+    for name, _ in definitions:
         connection.execute(f"DROP INDEX {name}")
     _insert(connection, "repos", [_repo(chance)])
     repo_id: str = connection.execute("SELECT id FROM repos").fetchone()[0]
@@ -101,7 +101,7 @@ def _fill(path: Path, size: Size) -> None:
     tasks = [_task(chance, item) for item in talking]
     _insert(connection, "tasks", tasks)
     _insert(connection, "messages", _messages(chance, tasks, size))
-    for _, sql in kept:
+    for _, sql in definitions:
         connection.execute(sql)
     # Benchmarks with this database do not search, and a server that indexed a million messages would disturb them.
     connection.execute("DELETE FROM search_due")

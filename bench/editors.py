@@ -190,11 +190,11 @@ def _hop_row(name: str, floor: Sample, ours: Sample, most: float) -> Row:
 async def _streams(server: ServerProcess, repo: Path, session_ids: list[str], spoken: Recording) -> list[Row]:
     with (
         ThreadPoolExecutor(CROWD) as threads,
-        _Watched(server, repo, session_ids[0], 1, threads, spoken) as one,
+        _Watched(server, repo, session_ids[0], 1, threads, spoken) as single,
         _Watched(server, repo, session_ids[1], CROWD, threads, spoken) as many,
     ):
-        await measure.alternate(2, one.turn, many.turn)
-        samples = await measure.alternate(STREAMS, one.turn, many.turn)
+        await measure.alternate(2, single.turn, many.turn)
+        samples = await measure.alternate(STREAMS, single.turn, many.turn)
     size = len("".join(spoken.texts).encode()) / 1e6
     rate = CROWD * size / samples[1].median
     return [

@@ -46,16 +46,16 @@ _ABOUT = """\
 async def _streams(folder: Path) -> list[Row]:
     spoken = recording.make()
     command = turns.replaying(spoken.save(folder / "turn.jsonl"))
-    bare, kept = folder / "bare", folder / "kept"
+    bare, with_keepers = folder / "bare", folder / "kept"
     async with (
         turns.server(bare, command, module=turns.WITHOUT_KEEPERS) as floor_server,
-        turns.server(kept, command) as our_server,
+        turns.server(with_keepers, command) as our_server,
         turns.subscribed(floor_server, bare, spoken) as floor_turn,
-        turns.subscribed(our_server, kept, spoken) as our_turn,
+        turns.subscribed(our_server, with_keepers, spoken) as our_turn,
     ):
         await measure.alternate(WARM_UP, floor_turn.take, our_turn.take)
         floor, ours = await measure.alternate(ROUNDS, floor_turn.take, our_turn.take)
-        size = statistics.median(measure.resident(pid) for pid in _keepers(kept / "data" / "keepers"))
+        size = statistics.median(measure.resident(pid) for pid in _keepers(with_keepers / "data" / "keepers"))
     ratio = floor.median / ours.median
     return [
         Row(

@@ -54,26 +54,26 @@ def digest(texts: list[str]) -> str:
 def make(updates: int = UPDATES) -> Recording:
     """Generates text in runs as agents do: a thought, then some paragraphs, then a tool call."""
     chance = random.Random(SEED)
-    said: list[dict[str, Any]] = []
+    sent: list[dict[str, Any]] = []
     texts: list[str] = []
     per_call = 3 * 1000 / (1000 - TEXT - THOUGHT)
     calls = 0
-    while len(said) < updates:
-        rest = updates - len(said)
-        _speak(chance, said, texts, "agent_thought_chunk", min(rest, round(per_call * THOUGHT / 1000)))
-        rest = updates - len(said)
-        _speak(chance, said, texts, "agent_message_chunk", min(rest, round(per_call * TEXT / 1000)))
+    while len(sent) < updates:
+        rest = updates - len(sent)
+        _speak(chance, sent, texts, "agent_thought_chunk", min(rest, round(per_call * THOUGHT / 1000)))
+        rest = updates - len(sent)
+        _speak(chance, sent, texts, "agent_message_chunk", min(rest, round(per_call * TEXT / 1000)))
         calls += 1
-        said += _tool_call(chance, calls)[: updates - len(said)]
-    lines = b"".join(_line(update) for update in said)
-    return Recording(lines, len(said), texts)
+        sent += _tool_call(chance, calls)[: updates - len(sent)]
+    lines = b"".join(_line(update) for update in sent)
+    return Recording(lines, len(sent), texts)
 
 
-def _speak(chance: random.Random, said: list[dict[str, Any]], texts: list[str], kind: str, count: int) -> None:
+def _speak(chance: random.Random, sent: list[dict[str, Any]], texts: list[str], kind: str, count: int) -> None:
     chunks = [_chunk(chance) for _ in range(count)]
     if chunks:
         texts.append("".join(chunks))
-    said += ({"sessionUpdate": kind, "content": {"type": "text", "text": text}} for text in chunks)
+    sent += ({"sessionUpdate": kind, "content": {"type": "text", "text": text}} for text in chunks)
 
 
 def _chunk(chance: random.Random) -> str:

@@ -93,7 +93,7 @@ async def _at_service(data: Path, size: Size, held: bool) -> list[Row]:
 def _some_ids(bare: sqlite3.Connection, size: Size) -> Iterator[str]:
     every = max(1, size.talking // IDS)
     rows = bare.execute("SELECT DISTINCT session_id FROM tasks").fetchall()
-    return itertools.cycle([one for (one,) in rows[::every]])
+    return itertools.cycle([session_id for (session_id,) in rows[::every]])
 
 
 def _service_calls(services: Services, ids: Iterator[str]) -> dict[str, Callable[[], Awaitable[object]]]:
@@ -117,8 +117,8 @@ def _bare_calls(bare: sqlite3.Connection, ids: Iterator[str]) -> dict[str, Calla
         return bare.execute(get, (next(ids),)).fetchone()
 
     def last_messages() -> object:
-        one = next(ids)
-        return bare.execute(get, (one,)).fetchone(), bare.execute(last, (one, *last_values)).fetchall()
+        session_id = next(ids)
+        return bare.execute(get, (session_id,)).fetchone(), bare.execute(last, (session_id, *last_values)).fetchall()
 
     return {f"list of {PAGE}": list_page, "get one": get_one, f"last {LAST} messages": last_messages}
 

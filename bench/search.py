@@ -111,10 +111,10 @@ def _fetch(bare: sqlite3.Connection, query: str) -> Callable[[], object]:
 
 def _find(search: Search, text: str, session_id: str | None = None) -> Callable[[], asyncio.Task[object]]:
     async def find() -> object:
-        found = await search.find(text, SearchFilter(session_id=session_id), PAGE)
-        if len(found.results) != PAGE or found.indexing or not all(hit.marks for hit in found.results):
-            raise RuntimeError(f"{text!r} has {found.total} hits")
-        return found
+        page = await search.find(text, SearchFilter(session_id=session_id), PAGE)
+        if len(page.results) != PAGE or page.indexing or not all(hit.marks for hit in page.results):
+            raise RuntimeError(f"{text!r} has {page.total} hits")
+        return page
 
     return lambda: asyncio.ensure_future(find())
 

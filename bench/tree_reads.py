@@ -74,7 +74,7 @@ FROM tasks t JOIN sessions s ON s.id = t.session_id WHERE s.parent_session_id IS
 def _planted(data: Path) -> str:
     """Turns the existing sessions into trees and returns the root of one in the middle."""
     connection = sqlite3.connect(data / "bough.db", isolation_level=None)
-    ids: list[str] = [one for (one,) in connection.execute("SELECT id FROM sessions ORDER BY id")]
+    ids: list[str] = [session_id for (session_id,) in connection.execute("SELECT id FROM sessions ORDER BY id")]
     connection.execute("BEGIN")
     for start in range(0, len(ids), LARGE):
         tree = ids[start : start + LARGE]

@@ -52,8 +52,10 @@ class Turn:
 
     def check_stored(self) -> None:
         """Checks the last turn in the database."""
-        found = self._http.get(f"/api/sessions/{self._session_id}/messages?limit={2 * len(self._spoken.texts)}").json()
-        contents = [item["content"] for item in found if item["role"] == "agent"]
+        messages = self._http.get(
+            f"/api/sessions/{self._session_id}/messages?limit={2 * len(self._spoken.texts)}"
+        ).json()
+        contents = [item["content"] for item in messages if item["role"] == "agent"]
         texts = [content["text"] for content in contents if content["type"] in ("text", "thought")]
         if recording.digest(texts[-len(self._spoken.texts) :]) != self._spoken.digest:
             raise RuntimeError("the database holds another text")

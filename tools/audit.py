@@ -56,7 +56,7 @@ def ask(body: Json) -> Json:
 
 def vulnerabilities(packages: list[Package], ask: Ask = ask) -> dict[Package, list[str]]:
     """Returns the advisories about each package that has some, without the ignored ones."""
-    found: dict[Package, list[str]] = {}
+    advisories: dict[Package, list[str]] = {}
     for start in range(0, len(packages), MOST):
         part = packages[start : start + MOST]
         answer = ask({"queries": [{"package": {"purl": package.url}} for package in part]})
@@ -68,24 +68,24 @@ def vulnerabilities(packages: list[Package], ask: Ask = ask) -> dict[Package, li
             if "next_page_token" in result:
                 names.add("and more")
             if names:
-                found[package] = sorted(names)
-    return found
+                advisories[package] = sorted(names)
+    return advisories
 
 
 def main(ask: Ask = ask, *, strict: bool = False) -> int:
     packages = [*python_packages(), *page_packages(LOCK_FILE)]
     try:
-        found = vulnerabilities(packages, ask)
+        vulnerable = vulnerabilities(packages, ask)
     except Unreachable as error:
         print(f"NOTICE: Nothing was audited, because the advisory database is unreachable: {error}", file=sys.stderr)
         return 1 if strict else 0
     except Unusable as error:
         print(f"Nothing was audited, because the advisory database gave no usable answer: {error}", file=sys.stderr)
         return 1
-    for package, names in found.items():
+    for package, names in vulnerable.items():
         print(f"{package.kind} {package.name} {package.version}: {', '.join(names)}", file=sys.stderr)
-    print(f"{len(packages)} packages audited, {len(found)} with known vulnerabilities.")
-    return 1 if found else 0
+    print(f"{len(packages)} packages audited, {len(vulnerable)} with known vulnerabilities.")
+    return 1 if vulnerable else 0
 
 
 if __name__ == "__main__":

@@ -192,7 +192,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
 
 
 class BackgroundWork:
-    """Owns the tasks that run as long as the server does; one that fails is logged and leaves the others running."""
+    """Owns the tasks that run as long as the server does; one that fails is logged and leaves the others running, which
+    `asyncio.TaskGroup` would end."""
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []

@@ -87,7 +87,7 @@ class Keepers:
         (folder / START).write_text(json.dumps(start))
         program = f"{change}\nimport sys\nfrom bough.agents.keeper.__main__ import main\nmain(sys.argv[1])"
         with open(folder / "keeper.log", "wb") as errors:
-            said = subprocess.run(
+            run = subprocess.run(
                 [sys.executable, "-I", "-c", program, str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -95,7 +95,7 @@ class Keepers:
                 start_new_session=True,
                 check=True,
             ).stdout
-        return folder, json.loads(said)
+        return folder, json.loads(run)
 
     async def attach_altered(self, change: str, *command: str) -> KeeperLink:
         """Starts such a keeper and returns a link to it."""

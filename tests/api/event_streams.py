@@ -22,16 +22,17 @@ class Sse:
         self._lines = answer.aiter_lines()
 
     async def next(self) -> tuple[str | None, str, Json]:
-        fields: dict[str, str] = {}
+        pairs: list[tuple[str, str]] = []
         async for line in self._lines:
             if line.startswith(":"):
                 continue
-            if not line and fields:
+            if not line and pairs:
                 break
             name, _, value = line.partition(": ")
             if name:
-                assert name not in fields, f"{name} twice in one event"
-                fields[name] = value
+                pairs.append((name, value))
+        fields = dict(pairs)
+        assert len(fields) == len(pairs), f"a field twice in one event: {pairs}"
         assert fields.keys() <= {"id", "event", "data"}
         self.last_id = fields.get("id", self.last_id)
         return fields.get("id"), fields["event"], json.loads(fields["data"])
@@ -67,21 +68,22 @@ class Transcript:
             if content["type"] in ("text", "thought"):
                 self._hold(event["objectId"], content["text"], final=not content.get("partial", False))
         elif kind == "message.snapshot":
-            assert event["offset"] == 0
+            if event["offset"] != 0:
+                raise AssertionError("a snapshot does not begin at the start")
             self.snapshots += 1
             self._hold(event["messageId"], event["text"], final=False)
         elif kind == "message.delta" and event["messageId"] in self.texts:
             self.deltas += 1
             known = self.texts[event["messageId"]]
-            assert event["offset"] <= len(known), "a delta leaves a hole"
+            if event["offset"] > len(known):
+                raise AssertionError("a delta leaves a hole")
             new = event["text"][len(known) - event["offset"] :]
             self.texts[event["messageId"]] = known + new
 
     def _hold(self, message_id: str, text: str, *, final: bool) -> None:
         known = self.texts.get(message_id, "")
-        if final:
-            assert text.startswith(known), "what was streamed is not what was said"
-        elif len(text) <= len(known):
-            assert known.startswith(text)
-            return
-        self.texts[message_id] = text
+        is_older = not final and len(text) <= len(known)
+        shorter, longer = (text, known) if is_older else (known, text)
+        # A partial row may have been stored before deltas that have arrived; any other text continues what is known.
+        assert longer.startswith(shorter) or not (final or is_older), "what was streamed is not what was said"
+        self.texts[message_id] = longer

@@ -18,13 +18,13 @@ from tests.support.server import ServerProcess
 def live_processes(data: Path) -> list[Process]:
     """Returns all live processes of a data folder, found by the keepers' command lines and their environment mark."""
     home = str(data / "keepers")
-    found: dict[Process, None] = {}
+    processes: dict[Process, None] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and _command(int(name))[-1].startswith(home) and (keeper := process_tree.find(int(name))):
-            found |= dict.fromkeys(process_tree.family(keeper))
+            processes |= dict.fromkeys(process_tree.family(keeper))
     for folder in keeper_folder.list_keepers(data / "keepers"):
-        found |= dict.fromkeys(process_tree.marked(f"{files.MARK}={folder.name}".encode()))
-    return list(found)
+        processes |= dict.fromkeys(process_tree.marked(f"{files.MARK}={folder.name}".encode()))
+    return list(processes)
 
 
 def _command(pid: int) -> list[str]:

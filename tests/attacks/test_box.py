@@ -36,8 +36,13 @@ async def test_an_agent_sees_no_credentials(boxed: Boxed, name: str) -> None:
     session = await boxed.session()
     assert "secret" not in await boxed.run(session, f"cat ~/{name}; true")
     assert (boxed.home / name).read_text().startswith("secret")
-    if name == ".netrc":
-        assert await boxed.run(session, disguised(f"cat ~/{name} && echo empty")) == "empty\n"
+
+
+@needs_sandbox
+async def test_a_file_with_credentials_is_empty(boxed: Boxed) -> None:
+    """S6: A single file that holds keys can be read and is empty."""
+    session = await boxed.session()
+    assert await boxed.run(session, disguised("cat ~/.netrc && echo empty")) == "empty\n"
 
 
 @needs_sandbox

@@ -85,7 +85,7 @@ def test_a_foreign_folder_with_contents_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_password_is_read_from_a_file(tmp_path: Path) -> None:
-    """L1, D1: The URL needs no password if a file has it."""
+    """L1, R6: The URL needs no password if a file has it."""
     file = tmp_path / "password"
     file.write_text("p@ss/w:rd%\n")
     settings = Settings(database="postgresql://me@host:5433/db?x=1", database_password_file=str(file))
@@ -124,8 +124,8 @@ async def test_the_password_is_not_visible(tmp_path: Path, postgres_url: str) ->
         texts = [str(await client.get(path)) for path in ("/api/settings", "/api/health")]
         texts.append((server.data / "server.log").read_text())
         assert not [text for text in texts if secret in text]
-    told = await bough("doctor", "--data", str(server.data), BOUGH_DATABASE=url)
-    assert secret not in told.out + told.err
+    result = await bough("doctor", "--data", str(server.data), BOUGH_DATABASE=url)
+    assert secret not in result.out + result.err
 
 
 async def test_errors_do_not_quote_the_password(tmp_path: Path) -> None:

@@ -251,17 +251,17 @@ async def test_a_person_decides_once(server: Running) -> None:
     write_hook(top, "post-checkout", top / "ran")
     repo = await server.client.repo(top)
     assert repo["gitPermissions"] is None
-    told = await report(server, repo["id"])
-    assert (told["hooks"], told["programs"], told["allowed"]) == (["post-checkout"], UPPER, None)
-    assert told["undecided"] == ["hooks", "filters"]
-    told = await decide(server, repo["id"], filters=True)
-    assert told["undecided"] == [] and told["allowed"]["programs"] == UPPER and not told["allowed"]["hooks"]
+    answer = await report(server, repo["id"])
+    assert (answer["hooks"], answer["programs"], answer["allowed"]) == (["post-checkout"], UPPER, None)
+    assert answer["undecided"] == ["hooks", "filters"]
+    answer = await decide(server, repo["id"], filters=True)
+    assert answer["undecided"] == [] and answer["allowed"]["programs"] == UPPER and not answer["allowed"]["hooks"]
     (top / "a.up").write_text("word")
     assert content(top, (await take(str(top))).sha, "a.up") == "WORD"
     git(top, "config", "filter.up.clean", "cat")
     assert (await report(server, repo["id"]))["changed"] == ["filter.up.clean"]
-    told = await decide(server, repo["id"], filters=False)
-    assert told["allowed"]["programs"] == {}
+    answer = await decide(server, repo["id"], filters=False)
+    assert answer["allowed"]["programs"] == {}
     (top / "a.up").write_text("other")
     assert content(top, (await take(str(top))).sha, "a.up") == "other"
 
@@ -272,9 +272,9 @@ async def test_hidden_characters_of_commands_are_shown(server: Running) -> None:
     git(top, "config", "filter.up\u200b.clean", "tr a-z A-Z #\u202e")
     (top / ".gitattributes").write_text("*.up filter=up\u200b\n")
     repo = await server.client.repo(top)
-    told = await decide(server, repo["id"], filters=True)
+    answer = await decide(server, repo["id"], filters=True)
     shown = {"filter.up\\u200b.clean": "tr a-z A-Z #\\u202e"}
-    assert (told["programs"], told["allowed"]["programs"], told["changed"]) == (shown, shown, [])
+    assert (answer["programs"], answer["allowed"]["programs"], answer["changed"]) == (shown, shown, [])
     (top / "a.up").write_text("word")
     assert content(top, (await take(str(top))).sha, "a.up") == "WORD"
 

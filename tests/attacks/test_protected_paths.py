@@ -1,4 +1,4 @@
-"""Tries to write protected paths in every mode, with every tool and every spelling, without a person's word."""
+"""Tries to write protected paths in every mode, with every tool and every spelling, without approval."""
 
 from __future__ import annotations
 
@@ -205,8 +205,12 @@ def test_no_wide_rule_allows_a_command_on_protected_paths(machine: Machine, comm
         for spelled in (path, absolute, f"src/../{path}" if path[0] == "." else path):
             line = command.format(spelled)
             assert machine.judge(mode, run(line), allow).effect == "ask", line
-    if "git" not in command:
-        assert machine.judge("default", run(command.format("a.py")), allow).effect == "allow"
+
+
+@pytest.mark.parametrize("command", [command for command in WRITES if "git" not in command])
+def test_a_wide_rule_allows_a_command_on_other_paths(machine: Machine, command: str) -> None:
+    """P3: The same commands are allowed by such a rule if they name no protected path."""
+    assert machine.judge("default", run(command.format("a.py")), rule("allow", kind="execute")).effect == "allow"
 
 
 @pytest.mark.parametrize(
@@ -443,28 +447,32 @@ def test_long_paths_are_asked_about(machine: Machine, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "prompt", "asked"),
+    ("mode", "prompt"),
     [
-        ("acceptEdits", "[[write .git/hooks/pre-commit x]]", True),
-        ("acceptEdits", "[[write HEAD x]]", True),
-        ("acceptEdits", "[[write a.txt x]]", False),
-        ("auto", "[[write .github/workflows/x.yml x]]", True),
-        ("auto", "[[run echo x > .git/config]]", True),
-        ("auto", "[[run echo x > ~/.profile]]", True),
-        ("auto", "[[run echo x > b.txt]]", False),
+        ("acceptEdits", "[[write .git/hooks/pre-commit x]]"),
+        ("acceptEdits", "[[write HEAD x]]"),
+        ("auto", "[[write .github/workflows/x.yml x]]"),
+        ("auto", "[[run echo x > .git/config]]"),
+        ("auto", "[[run echo x > ~/.profile]]"),
     ],
 )
-async def test_the_demo_agent_asks(tmp_path: Path, mode: str, prompt: str, asked: bool) -> None:
+async def test_the_demo_agent_asks(tmp_path: Path, mode: str, prompt: str) -> None:
     """P3: The agent that comes with Bough leaves protected paths to a person in the modes in which it does not ask."""
     async with serving(tmp_path) as server:
         repo = await server.client.repo(server.repo())
         session = await server.client.session(repo["id"], agent="demo", permissionMode=mode)
+        await server.client.prompt(session["id"], prompt)
+        assert "touches" in (await server.client.approval(session["id"]))["reason"]
+
+
+@pytest.mark.parametrize(("mode", "prompt"), [("acceptEdits", "[[write a.txt x]]"), ("auto", "[[run echo x > b.txt]]")])
+async def test_the_demo_agent_does_not_ask_about_other_paths(tmp_path: Path, mode: str, prompt: str) -> None:
+    """P3: In the same modes, it writes other files without asking."""
+    async with serving(tmp_path) as server:
+        repo = await server.client.repo(server.repo())
+        session = await server.client.session(repo["id"], agent="demo", permissionMode=mode)
         task = await server.client.prompt(session["id"], prompt)
-        if asked:
-            approval = await server.client.approval(session["id"])
-            assert "touches" in approval["reason"]
-        else:
-            assert (await server.client.wait_task(task))["status"] == "completed"
+        assert (await server.client.wait_task(task))["status"] == "completed"
 
 
 @pytest.mark.parametrize("prompt", ["[[write {data}/config.toml x]]", "[[run echo x > {data}/config.toml]]"])

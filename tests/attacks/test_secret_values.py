@@ -61,8 +61,8 @@ async def test_an_agent_tells_its_secret_everywhere(tmp_path: Path) -> None:
         assert (tool["title"], tool["args"]["command"]) == ("Use ***", "curl ***")
         assert tool["result"]["output"] == "*** done" and tool["locations"] == [{"path": "/x/***.txt"}]
         assert tool["result"]["content"][0]["newText"] == "key=***"
-        found = await client.get("/api/search", params={"q": f'"{SECRET}"'})
-        assert found["total"] == 0
+        page = await client.get("/api/search", params={"q": f'"{SECRET}"'})
+        assert page["total"] == 0
 
 
 async def test_errors_do_not_tell(tmp_path: Path) -> None:

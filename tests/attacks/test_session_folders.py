@@ -1,4 +1,4 @@
-"""Tries to put sessions where an agent could reach Bough's or git's own files, without a person's word."""
+"""Tries to put sessions where an agent could reach Bough's or git's own files, without a person's confirmation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGENT = Caller(kind="session", id="01a1e48b-4217-7210-bec1-dc1cfda445b4")
 
 
 async def test_a_folder_around_the_data_folder(tmp_path: Path) -> None:
-    """W3: A session in a folder that contains the data folder needs a person's word, which no agent can give."""
+    """W3: A session in a folder that contains the data folder needs a person's confirmation, not an agent's."""
     async with serving(tmp_path, workspace_root=str(tmp_path)) as server:
         repo = await server.client.repo(tmp_path)
         create = server.services.sessions.create
@@ -29,7 +29,7 @@ async def test_a_folder_around_the_data_folder(tmp_path: Path) -> None:
 
 
 async def test_a_folder_of_git(tmp_path: Path) -> None:
-    """W3: A session in `.git` or in a bare repository needs a person's word."""
+    """W3: A session in `.git` or in a bare repository needs a person's confirmation."""
     async with serving(tmp_path) as server:
         folder = server.repo()
         repo = await server.client.repo(folder)

@@ -62,13 +62,13 @@ async def address(server: Running) -> AsyncGenerator[str]:
 async def test_conformance(revision: str, address: str, tmp_path: Path, record: Record) -> None:
     """5, 5c: Passes every scenario of every revision that a server without the suite's fixtures can pass, and every
     message that Bough sends matches that revision's schema."""
-    found = await suite.run(address, revision, tmp_path / "results")
-    unknown = [name for name in found if name not in PROVEN and not name.startswith(FIXTURES + NOT_OFFERED)]
+    result = await suite.run(address, revision, tmp_path / "results")
+    unknown = [name for name in result if name not in PROVEN and not name.startswith(FIXTURES + NOT_OFFERED)]
     assert not unknown, "The suite has scenarios that nobody has looked at."
-    proven = {name: checks for name, checks in found.items() if name in PROVEN}
+    proven = {name: checks for name, checks in result.items() if name in PROVEN}
     failed = {
         f"{name}: {check.id}": check.errorMessage
-        for name, checks in found.items()
+        for name, checks in result.items()
         for check in checks
         if check.failed and check.id not in FIXTURE_CHECKS and (name in proven or check.id == WIRE)
     }

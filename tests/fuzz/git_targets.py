@@ -109,8 +109,8 @@ def git_config(data: bytes) -> None:
     names = _names(data)
     settings = [f"filter.{name}.{part}" for name in names for part in ("clean", "process")]
     settings += [f"merge.{name}.driver" for name in names]
-    found = configured.parse("".join(f"local\0{setting}\0" for setting in settings))
-    off = configured.turned_off(found, {})
+    programs = configured.parse("".join(f"local\0{setting}\0" for setting in settings))
+    off = configured.turned_off(programs, {})
     assert all(off[setting] == "" for setting in settings)
     assert all(off[f"filter.{name}.{part}"] == "" for name in names for part in ("smudge", "clean", "process"))
 

@@ -65,9 +65,9 @@ class Target:
 
     def inputs(self) -> st.SearchStrategy[bytes]:
         """Returns changed inputs of the corpus, and arbitrary bytes."""
-        kept = [path.read_bytes() for path in self.corpus()]
+        samples = [path.read_bytes() for path in self.corpus()]
         return st.one_of(
-            st.builds(changed, st.sampled_from(kept), st.lists(_edits(kept), min_size=1, max_size=_MOST_EDITS)),
+            st.builds(changed, st.sampled_from(samples), st.lists(_edits(samples), min_size=1, max_size=_MOST_EDITS)),
             st.binary(max_size=200),
         )
 
@@ -76,11 +76,11 @@ class Target:
 
         Hypothesis cannot do this: it also draws constants that it finds in whatever modules were imported before.
         """
-        kept = [path.read_bytes() for path in self.corpus()]
+        samples = [path.read_bytes() for path in self.corpus()]
         for number in range(SHORT):
             random = Random(f"{self.name} {number}")
-            edits = [_random_edit(random, kept) for _ in range(random.randint(1, _MOST_EDITS))]
-            yield changed(random.choice(kept), edits)
+            edits = [_random_edit(random, samples) for _ in range(random.randint(1, _MOST_EDITS))]
+            yield changed(random.choice(samples), edits)
 
     def attempt(self, data: bytes) -> None:
         """Runs the target. Saves an input that fails; while Hypothesis makes it smaller, the last one counts."""
@@ -117,11 +117,11 @@ def changed(data: bytes, edits: list[Edit]) -> bytes:
     return data
 
 
-def _edits(kept: list[bytes]) -> st.SearchStrategy[Edit]:
-    pieces = st.one_of(st.sampled_from(_PIECES), st.binary(max_size=8), st.sampled_from(kept))
+def _edits(samples: list[bytes]) -> st.SearchStrategy[Edit]:
+    pieces = st.one_of(st.sampled_from(_PIECES), st.binary(max_size=8), st.sampled_from(samples))
     return st.builds(Edit, st.sampled_from(_HOWS), st.integers(0, _FARTHEST), st.integers(0, _WIDEST), pieces)
 
 
-def _random_edit(random: Random, kept: list[bytes]) -> Edit:
-    pieces = (random.choice(_PIECES), random.randbytes(random.randint(0, 8)), random.choice(kept))
+def _random_edit(random: Random, samples: list[bytes]) -> Edit:
+    pieces = (random.choice(_PIECES), random.randbytes(random.randint(0, 8)), random.choice(samples))
     return Edit(random.choice(_HOWS), random.randint(0, _FARTHEST), random.randint(0, _WIDEST), random.choice(pieces))

@@ -16,12 +16,12 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "app
 @pytest.mark.timeout(300)
 async def test_frames_of_clients(tmp_path: Path) -> None:
     """C1: Every frame gets an answer that is no failure of the server, and the server goes on."""
-    kept = [path.read_bytes() for path in FRAMES.corpus()]
+    samples = [path.read_bytes() for path in FRAMES.corpus()]
     async with serving(tmp_path) as server:
         http = server.client.http
-        for data in (*kept, *FRAMES.fixed_inputs()):
+        for data in (*samples, *FRAMES.fixed_inputs()):
             answer = await http.post("/mcp/", content=data, headers=HEADERS)
             assert answer.status_code < 500, (answer.status_code, answer.text, data)
-        call = next(data for data in kept if b'"id":2' in data)
+        call = next(data for data in samples if b'"id":2' in data)
         answer = await http.post("/mcp/", content=call, headers=HEADERS)
         assert answer.status_code == 200, answer.text

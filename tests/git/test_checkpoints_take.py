@@ -318,10 +318,10 @@ def test_a_recent_change_time_is_not_trusted(repo: Path) -> None:
 def test_each_process_has_its_own_index(repo: Path) -> None:
     """W4: Each index has its own name, so that processes never wait for each other, and is removed after use."""
 
-    def look(one: Path, other: Path) -> Path:
-        assert one != other and not other.exists()
-        assert one.stat().st_mtime_ns == (repo / ".git/index").stat().st_mtime_ns
-        return one
+    def look(first: Path, other: Path) -> Path:
+        assert first != other and not other.exists()
+        assert first.stat().st_mtime_ns == (repo / ".git/index").stat().st_mtime_ns
+        return first
 
     async def work() -> Path:
         where = await working_copy(str(repo))

@@ -57,13 +57,13 @@ async def test_one_at_a_time_across_processes(tmp_path: Path) -> None:
                 raise AssertionError
     order: list[int] = []
 
-    async def one(number: int) -> None:
+    async def hold(number: int) -> None:
         async with alone(str(tmp_path)):
             order.append(number)
             await asyncio.sleep(0)
             order.append(number)
 
-    await asyncio.gather(*(one(number) for number in range(20)))
+    await asyncio.gather(*(hold(number) for number in range(20)))
     assert order == [number for number in range(20) for _ in range(2)]
 
 
@@ -98,14 +98,14 @@ async def test_a_lock_that_cannot_be_opened_is_released(tmp_path: Path) -> None:
     exists."""
     folder = tmp_path / "gone"
 
-    async def one() -> str:
+    async def hold() -> str:
         async with alone(str(folder), 2):
             return "held"
 
-    for error in await asyncio.gather(one(), one(), return_exceptions=True):
+    for error in await asyncio.gather(hold(), hold(), return_exceptions=True):
         assert isinstance(error, Conflict) and error.code == "git_failed"
     folder.mkdir()
-    assert await one() == "held"
+    assert await hold() == "held"
 
 
 def slow_filter(folder: Path, text: str) -> Path:

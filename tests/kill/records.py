@@ -61,7 +61,11 @@ def read_turns(home: Path, cwd: str) -> list[Turn]:
     turns: list[Turn] = []
     for records in files.values():
         copied = {item.get("messageId") for item in files.get(records[0].get("forkedFrom", ""), [])} - {None}
-        own = [place for place, one in enumerate(records) if one["type"] == "prompt" and one["messageId"] not in copied]
+        own = [
+            place
+            for place, entry in enumerate(records)
+            if entry["type"] == "prompt" and entry["messageId"] not in copied
+        ]
         if own:
             turns += _turns(records[own[0] :])
     return sorted(turns, key=lambda turn: turn.at)

@@ -79,11 +79,11 @@ class Talk:
     async def ask_until(self, text: str, words: str) -> None:
         """Asks until the agent's text has these words: some agents connect to MCP servers after the session is open and
         do not report it."""
-        said = ""
+        answer = ""
         for _ in range(TRIES):
-            if words in (said := await self.ask(text)):
+            if words in (answer := await self.ask(text)):
                 return
-        raise AssertionError(f"{words!r} was not said, but {said!r}")
+        raise AssertionError(f"{words!r} was not said, but {answer!r}")
 
     async def result(self, text: str) -> PromptResult:
         return await self.client.prompt(self.session_id, [TextBlock(text=text)], key=uuid.uuid4().hex)

@@ -75,7 +75,7 @@ async def tree(real: Real, session: str, count: int) -> list[Json]:
 async def tasks(real: Real, session: str, source: str | None = None) -> list[Json]:
     """Returns the tasks of a session in order, or those from one source."""
     all_tasks = (await real.client.get(f"/api/sessions/{session}/tasks"))["tasks"]
-    return [one for one in sorted(all_tasks, key=lambda one: one["position"]) if source in (None, one["source"])]
+    return [task for task in sorted(all_tasks, key=lambda task: task["position"]) if source in (None, task["source"])]
 
 
 async def ended(real: Real, session: str, count: int, source: str | None = None) -> list[Json]:

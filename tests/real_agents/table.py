@@ -66,17 +66,17 @@ class Table:
 
     def rows(self) -> list[list[str]]:
         """Returns a header of agents, then a row for each behaviour, in order."""
-        found = {behaviour: dict(seen) for behaviour, seen in self._seen.items()}
+        seen_by_behavior = {behaviour: dict(seen) for behaviour, seen in self._seen.items()}
         for test, agent in self._failed:
             # A failed test leaves out results; its behaviours are known from its runs with other agents.
             name = test.rpartition("::")[2].removeprefix("test_").removesuffix("[*]").replace("_", " ")
-            silent = [item for item in self._about[test] if agent not in found[item]]
+            silent = [item for item in self._about[test] if agent not in seen_by_behavior[item]]
             for behaviour in silent or [name]:
-                found.setdefault(behaviour, {})[agent] = [FAILED]
-        agents = [name for name in PACKAGES if any(name in seen for seen in found.values())]
+                seen_by_behavior.setdefault(behaviour, {})[agent] = [FAILED]
+        agents = [name for name in PACKAGES if any(name in seen for seen in seen_by_behavior.values())]
         lines = [
             [behaviour, *(" / ".join(sorted(seen.get(agent, [NOTHING]))) for agent in agents)]
-            for behaviour, seen in sorted(found.items())
+            for behaviour, seen in sorted(seen_by_behavior.items())
         ]
         return [["", *agents], *lines]
 

@@ -75,12 +75,12 @@ class Acpx:
 
     def processes(self) -> list[psutil.Process]:
         """Returns the processes that acpx started and left, by their common home."""
-        found: list[psutil.Process] = []
+        processes: list[psutil.Process] = []
         for item in psutil.process_iter():
             with suppress(psutil.Error):
                 if item.environ().get("HOME") == str(self.home):
-                    found.append(item)
-        return found
+                    processes.append(item)
+        return processes
 
 
 @asynccontextmanager
@@ -90,22 +90,22 @@ async def driving(server: ServerProcess, person: Client, place: Path, repo: Path
         pytest.skip(f"{NAME} {PEERS[NAME].version} is not installed: `make test-agents` does that")
     home = place / "acpx"
     home.mkdir()
-    found = Acpx(server, person, home, repo)
+    acpx = Acpx(server, person, home, repo)
     try:
-        yield found
+        yield acpx
     finally:
-        for process in found.processes():
+        for process in acpx.processes():
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        await eventually(lambda: not found.processes(), "the processes that acpx left have ended")
+        await eventually(lambda: not acpx.processes(), "the processes that acpx left have ended")
 
 
 @pytest.fixture
 async def acpx(place: Path, repo: Path) -> AsyncGenerator[Acpx]:
     """acpx with sessions of the demo agent."""
     server = ServerProcess(place / "data", place / "work", env={"BOUGH_DEFAULT_AGENT": "demo"})
-    async with server, server.client() as person, driving(server, person, place, repo) as found:
-        yield found
+    async with server, server.client() as person, driving(server, person, place, repo) as acpx:
+        yield acpx
 
 
 def said(wire: list[Json], kind: str = "agent_message_chunk") -> str:

@@ -83,11 +83,11 @@ async def test_a_killed_agent_remembers(real: Real, record: Record, http_tools: 
     assert (len(seen.asked), (real.repo / "asked.txt").exists()) == (1, False)
     record("mode after a kill", "kept")
     contents = [message["content"] for message in await real.messages(session)]
-    told = [
+    texts = [
         content["text"] for content in contents if content["type"] == "notice" and "near (stdio)" in content["text"]
     ]
-    assert len(told) == (real.agent == "copilot")
-    record("MCP on stdio", "not attached, reported" if told else "attached")
+    assert len(texts) == (real.agent == "copilot")
+    record("MCP on stdio", "not attached, reported" if texts else "attached")
 
 
 async def change(real: Real, session: str, mode: str) -> None:

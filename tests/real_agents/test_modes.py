@@ -63,13 +63,13 @@ async def test_a_mode_grants_what_it_says(real: Real, http_tools: str, place: Pa
     was denied."""
     known = await real.client.post("/api/mcp-servers", {"name": "far", "transport": "http", "url": http_tools})
     session = await real.session(permissionMode=mode, mcpServerIds=[known["id"]])
-    found: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
     async with listening() as web:
         trials = Trials(real, place, web)
         for action in tried(real.agent):
-            found[action] = await outcome(real, session, trials, action)
-            record(f"mode {mode}: {action}", found[action])
-    assert found == {action: expected(real.agent, mode, action) for action in found}
+            outcomes[action] = await outcome(real, session, trials, action)
+            record(f"mode {mode}: {action}", outcomes[action])
+    assert outcomes == {action: expected(real.agent, mode, action) for action in outcomes}
     assert await pending(real) == []
     assert (await real.client.get(f"/api/sessions/{session}"))["permissionMode"] == mode
 
@@ -80,13 +80,13 @@ async def test_bypassing_grants_no_less_than_auto(real: Real, place: Path, recor
     order = (REFUSED, ASKS, RUNS)
     session = await real.session(permissionMode="auto")
     trials = Trials(real, place)
-    found: dict[str, list[str]] = {COMMIT: [], REMOVE: []}
+    outcomes_by_action: dict[str, list[str]] = {COMMIT: [], REMOVE: []}
     for mode in ("auto", "bypassPermissions"):
         await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": mode})
-        for action, outcomes in found.items():
+        for action, outcomes in outcomes_by_action.items():
             outcomes.append(await outcome(real, session, trials, action))
             record(f"mode {mode}: {action}", outcomes[-1])
-    for action, (lower, higher) in found.items():
+    for action, (lower, higher) in outcomes_by_action.items():
         assert order.index(lower) <= order.index(higher), (action, lower, higher)
         assert higher != REFUSED, action
     assert await pending(real) == []
@@ -114,7 +114,7 @@ async def test_rules_hold_in_every_mode(real: Real, record: Record) -> None:
         seen = await watch(real, session, actions.write(f"open.{mode}"), "deny")
         assert (seen.asked, (repo / f"open.{mode}").exists()) == ([], True)
         sent = msgspec.json.encode((await real.model.last()).body).decode()
-        assert "denied by policy" in sent and note in sent
+        assert "Policy denied" in sent and note in sent
     if real.agent == "codex":
         # Everything that its sandbox permits is allowed; a request to leave the sandbox is not.
         file, approvals, exists = repo.parent / "outside", 1, False
@@ -147,8 +147,8 @@ async def test_always_is_remembered_by_bough_alone(real: Real, record: Record) -
         seen = await watch(real, session, prompt, "allow_always")
         assert (len(seen.asked), same.exists()) == (1, True)
         kinds = {option["optionId"]: option["kind"] for option in seen.asked[0]["options"]}
-        told = await real.client.get(f"/api/approvals/{seen.asked[0]['id']}")
-        assert (told["decision"], kinds[told["optionId"]]) == ("allow_always", "allow_once")
+        approval = await real.client.get(f"/api/approvals/{seen.asked[0]['id']}")
+        assert (approval["decision"], kinds[approval["optionId"]]) == ("allow_always", "allow_once")
         same.unlink()
         seen = await watch(real, session, prompt, "deny")
         assert (seen.asked, same.exists()) == ([], True)

@@ -58,7 +58,7 @@ async def test_a_denied_edit(real: Real, record: Record) -> None:
 async def test_one_turn_reports_output_usage_and_title(
     agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """R4, S2: Records output and exit code of a command, which sees none of the server's own variables; also tokens,
+    """R4, L1: Records output and exit code of a command, which sees none of the server's own variables; also tokens,
     cost and title."""
     env = {"BOUGH_LOG_LEVEL": "info", "AGENT_MAX_SESSIONS": "4"}
     async with behind_server(agent, home, model, place, repo, env=env) as real:
@@ -154,16 +154,16 @@ async def test_gemini_gets_the_transcript_that_it_would_lose(real: Real, record:
     await killed(real)
     await real.ask(session, real.actions.say("back again"))
     sent = (await real.model.last()).body["contents"]
-    told = str(sent)
-    assert "The conversation so far, quoted for your information." in told
-    assert told.count("the heron stands still") == 2
+    sent_text = str(sent)
+    assert "The conversation so far, quoted for your information." in sent_text
+    assert sent_text.count("the heron stands still") == 2
     await real.ask(session, real.actions.say("and once more"))
     assert str((await real.model.last()).body["contents"]).count("The conversation so far") == 1
     # Each change of its mode is a text outside of any turn, and none of it is an answer.
     await real.client.call("PATCH", f"/api/sessions/{session}", json={"permissionMode": "ask"})
     await real.ask(session, real.actions.say("in another mode"))
-    said = [text.strip() for text in await real.client.texts(session)]
-    assert said == ["the heron stands still", "back again", "and once more", "in another mode"]
+    texts = [text.strip() for text in await real.client.texts(session)]
+    assert texts == ["the heron stands still", "back again", "and once more", "in another mode"]
     record("session/load", "never used: it loses the conversation")
 
 
@@ -205,8 +205,8 @@ async def _title(real: Real, session: str) -> str:
         title: str = (await real.client.get(f"/api/sessions/{session}"))["title"]
         if title or real.agent not in TITLED:
             return title
-        found = await events.until(lambda event: event["type"] == "session.patched" and bool(event["data"]["title"]))
-        return found["data"]["title"]
+        titled = await events.until(lambda event: event["type"] == "session.patched" and bool(event["data"]["title"]))
+        return titled["data"]["title"]
 
 
 def _diff(tool: Json) -> tuple[str, str]:

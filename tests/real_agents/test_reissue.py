@@ -62,13 +62,13 @@ async def test_a_call_made_again_joins_the_first(
         async with started_again(real):
             await model.open(GATE)
             task = await real.client.wait_task(task_id)
-            said = await said_in(real, task)
-            assert (task["status"], task["attempt"], said.endswith("over")) == ("completed", 1, True), said
+            answer = await said_in(real, task)
+            assert (task["status"], task["attempt"], answer.endswith("over")) == ("completed", 1, True), answer
             [_, child] = await tree(real, session, 2)
             [only] = await ended(real, child["id"], 1)
             # As far as the model was told, the first call failed.
-            assert said.count(child["id"]) == 1, said
-            assert f'{{"sessionId":"{child["id"]}","taskId":"{only["id"]}"}}' in said
+            assert answer.count(child["id"]) == 1, answer
+            assert f'{{"sessionId":"{child["id"]}","taskId":"{only["id"]}"}}' in answer
             await ended(real, session, 1, "callback")
             assert await approvals(real, session) == []
             record("repeated call after the server died", "joins the first")
@@ -92,10 +92,10 @@ async def test_an_approval_outlives_the_server(
             assert [approval["id"] for approval in await approvals(real, session)] == [asked["id"]]
             await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
             task = await real.client.wait_task(task_id)
-            said = await said_in(real, task)
-            assert (task["status"], task["attempt"], said.endswith("over")) == ("completed", 1, True), said
+            answer = await said_in(real, task)
+            assert (task["status"], task["attempt"], answer.endswith("over")) == ("completed", 1, True), answer
             [_, child] = await tree(real, session, 2)
-            assert said.count(child["id"]) == 1, said
+            assert answer.count(child["id"]) == 1, answer
             assert [approval["status"] for approval in await approvals(real, session)] == ["allowed"]
             record("approval of a call while the server died", "stays, only once")
 
@@ -108,12 +108,12 @@ async def test_nobody_answers(real: Real, record: Record) -> None:
     task_id = await real.client.prompt(session, f"{spawning(real.actions)} {real.actions.say('over')}")
     asked = await real.client.approval(session)
     task = await real.client.wait_task(task_id)
-    said = await said_in(real, task)
-    assert (task["status"], said.endswith("over")) == ("completed", True)
-    assert f'{{"status":"pending","approvalId":"{asked["id"]}"' in said
+    answer = await said_in(real, task)
+    assert (task["status"], answer.endswith("over")) == ("completed", True)
+    assert f'{{"status":"pending","approvalId":"{asked["id"]}"' in answer
     await tree(real, session, 1)
     await real.client.post(f"/api/approvals/{asked['id']}", {"decision": "allow"})
-    [told, _] = await ended(real, session, 2, "callback")
+    [callback, _] = await ended(real, session, 2, "callback")
     [_, child] = await tree(real, session, 2)
-    assert child["id"] in told["prompt"] and "was allowed and is done" in told["prompt"]
+    assert child["id"] in callback["prompt"] and "was allowed and is done" in callback["prompt"]
     record("call that nobody decides", "pending after 45 s; result later")

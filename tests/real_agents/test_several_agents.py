@@ -44,8 +44,8 @@ async def test_an_agent_manages_its_own_session(real: Real, record: Record) -> N
     await real.ask(session, actions.say("the heron is fed"))
     look = actions.own("agor_sessions_get_current") + actions.own("agor_tasks_list", sessionId="{{session_id}}")
     tell = {"title": "Feed the heron", "description": "It is fed.", "status": "completed"}
-    said = await done(real, session, look + actions.own("agor_sessions_update", sessionId="{{session_id}}", **tell))
-    assert "the heron is fed" in said and '"status":"running"' in said
+    answer = await done(real, session, look + actions.own("agor_sessions_update", sessionId="{{session_id}}", **tell))
+    assert "the heron is fed" in answer and '"status":"running"' in answer
     now = await real.client.get(f"/api/sessions/{session}")
     assert {name: now[name] for name in tell} == tell
     assert [task["status"] for task in await tasks(real, session)] == ["completed"] * 2
@@ -65,18 +65,23 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
         # Codex's sandbox allows less than other agents' in the same mode, so it would have to ask for more.
         mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
         wanted = {"prompt": review, "agenticTool": other, "title": "Review", "extraInstructions": mend}
-        said = await done(real, session, actions.own("agor_sessions_spawn", **wanted, **mode))
+        answer = await done(real, session, actions.own("agor_sessions_spawn", **wanted, **mode))
         [_, child] = await tree(real, session, 2)
         assert (child["kind"], child["parentSessionId"], child["agent"]) == ("subsession", session, other)
         assert (child["title"], child["permissionMode"]) == ("Review", mode.get("permissionMode", ALONE))
-        assert child["id"] in said
+        assert child["id"] in answer
 
         [report] = await ended(real, session, 1, "callback")
         assert report["sourceSessionId"] == child["id"]
-        told = await said_in(real, report)
-        told = told[told.index("I saw") :]
-        assert "Remember the heron." in told and "Callback from session 'Review'" in told
-        assert "> Tool" in told and "a bug at seed.txt:3" in told and "Tool uses: 1" in told and GO_ON in told
+        reported = await said_in(real, report)
+        reported = reported[reported.index("I saw") :]
+        assert "Remember the heron." in reported and "Callback from session 'Review'" in reported
+        assert (
+            "> Tool" in reported
+            and "a bug at seed.txt:3" in reported
+            and "Tool uses: 1" in reported
+            and GO_ON in reported
+        )
         assert (repo / "seed.txt").read_text() == "one\nTWO\nTHREE\n"
         [sent] = await callbacks(real, session)
         assert (sent["childSessionId"], sent["parentTaskId"]) == (child["id"], report["id"])
@@ -93,10 +98,10 @@ async def test_an_agent_continues_and_forks_itself(real: Real, record: Record) -
     more = {"sessionId": "{{sessionId}}", "prompt": f"Add tests. {actions.recall(WHOLE)}", "mode": "continue"}
     apart = more | {"prompt": f"Try the otter. {actions.recall(WHOLE)}", "mode": "fork", "title": "Otter"}
     work = actions.own("get_current_session_id") + actions.own("agor_sessions_prompt", **more)
-    said = await done(real, session, work + actions.own("agor_sessions_prompt", **apart))
+    answer = await done(real, session, work + actions.own("agor_sessions_prompt", **apart))
     [_, fork] = await tree(real, session, 2)
     assert (fork["kind"], fork["forkedFromSessionId"], fork["title"]) == ("fork", session, "Otter")
-    assert fork["permissionMode"] == ALONE and fork["id"] in said
+    assert fork["permissionMode"] == ALONE and fork["id"] in answer
     [queued] = await ended(real, session, 1, "session")
     assert queued["sourceSessionId"] == session
     known = await said_in(real, queued)
@@ -122,12 +127,14 @@ async def test_an_agent_asks_itself_a_side_question(real: Real, record: Record) 
         "agor_tasks_get", taskId="{{taskId}}"
     )
     work = actions.own("get_current_session_id") + actions.own("agor_sessions_prompt", **aside)
-    said = await done(real, session, work + wait)
-    assert '"status":"completed"' in said
+    answer = await done(real, session, work + wait)
+    assert '"status":"completed"' in answer
     [_, fork] = await tree(real, session, 2)
     assert (fork["kind"], fork["archived"]) == ("btw", True)
-    [told] = [message["content"] for message in await real.messages(session) if message["content"]["type"] == "btw"]
-    assert told["sessionId"] == fork["id"] and "Remember the heron." in told["text"]
+    [side_answer] = [
+        message["content"] for message in await real.messages(session) if message["content"]["type"] == "btw"
+    ]
+    assert side_answer["sessionId"] == fork["id"] and "Remember the heron." in side_answer["text"]
     assert not (real.repo / "never.txt").exists()
     known = await done(real, session, actions.recall(WHOLE))
     assert "While you worked, somebody asked" in known
@@ -177,8 +184,8 @@ async def test_five_at_once(agent: str, model: ScriptedModel, place: Path, repo:
         assert len(await callbacks(real, session)) == 5
         assert all((repo / f"{name}.test").exists() for name in FILES)
         known = await done(real, session, actions.recall(WHOLE))
-        told = known[known.index("Callback from session") :]
-        assert [name for name in FILES if f"{name} is tested" not in told] == []
+        callback = known[known.index("Callback from session") :]
+        assert [name for name in FILES if f"{name} is tested" not in callback] == []
         record("five children at once, by tool", "five reports")
 
 
@@ -199,11 +206,11 @@ async def test_work_in_another_worktree(real: Real, record: Record) -> None:
         "agor_tasks_get", taskId="{{taskId}}"
     )
     read += actions.own("agor_messages_list", taskId="{{taskId}}", search="chart is drawn")
-    said = await done(real, session, place + work + read)
+    answer = await done(real, session, place + work + read)
     [opened] = [item for item in (await real.client.get("/api/sessions"))["sessions"] if item["id"] != session]
     assert (opened["kind"], opened["parentSessionId"], opened["title"]) == ("root", None, "Metrics")
     assert (opened["cwd"], opened["permissionMode"], opened["createdBy"]["id"]) == (str(there), ALONE, session)
-    assert said.count("the chart is drawn") >= 2, said
+    assert answer.count("the chart is drawn") >= 2, answer
     assert (there / "chart.txt").exists() and not (real.repo / "chart.txt").exists()
     record("session in a new worktree, waiting and reading, by tool", "works")
 

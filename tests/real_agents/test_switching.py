@@ -48,16 +48,18 @@ async def test_a_turn_keeps_its_mode(real: Real, record: Record) -> None:
         task = await client.prompt(session, f"{actions.write(first.name)} {actions.write(second.name)}")
         question = await client.approval(session)
         await patch(real, session, "bypassPermissions")
+        asked_again = False
         if applied:
             await client.post(f"/api/sessions/{session}/mode/apply")
         else:
             await client.post(f"/api/approvals/{question['id']}", {"decision": "allow"})
             another = await client.approval(session)
-            assert another["id"] != question["id"] and not second.exists()
+            asked_again = another["id"] != question["id"] and not second.exists()
             await client.post(f"/api/approvals/{another['id']}", {"decision": "allow"})
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 1)
         assert first.exists() and second.exists()
+        assert asked_again == (not applied)
         notices = [
             str(item["content"].get("text")) for item in await real.messages(session) if item["role"] == "system"
         ]

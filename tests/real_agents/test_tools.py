@@ -79,8 +79,8 @@ class Sent:
 
 def _without_answers(body: Json) -> Json:
     """Returns a request without the model's own answers."""
-    said = next(name for name in ("messages", "input", "contents") if name in body)
-    return body | {said: [item for item in body[said] if item.get("role") not in ("assistant", "model")]}
+    field = next(name for name in ("messages", "input", "contents") if name in body)
+    return body | {field: [item for item in body[field] if item.get("role") not in ("assistant", "model")]}
 
 
 @pytest.fixture
@@ -255,8 +255,8 @@ async def test_a_todo_list_becomes_the_plan(real: Real, record: Record) -> None:
 def forget(place: Path) -> None:
     """Makes the agent lose every conversation that it kept."""
     for pattern in CONVERSATIONS:
-        for found in place.glob(pattern):
-            shutil.rmtree(found) if found.is_dir() else found.unlink()
+        for path in place.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 async def bough(real: Real, *words: str) -> str:

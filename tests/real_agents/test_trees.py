@@ -143,8 +143,10 @@ async def test_a_side_question_to_an_idle_session(real: Real, record: Record) ->
     assert (await real.client.wait_task(aside["taskId"]))["status"] == "completed"
     how = "native" if real.agent in NATIVE else "replay"
     assert await _came(real, aside["sessionId"]) == how
-    [told] = [message["content"] for message in await real.messages(parent) if message["content"]["type"] == "btw"]
-    assert "heron" in told["text"]
+    [side_answer] = [
+        message["content"] for message in await real.messages(parent) if message["content"]["type"] == "btw"
+    ]
+    assert "heron" in side_answer["text"]
     assert git(real.repo, "status", "--porcelain") == ""
     known = await _recalled(real, parent)
     assert "2 user turns" in known and "While you worked, somebody asked a side question:" in known
@@ -166,15 +168,17 @@ async def test_a_side_question(real: Real, record: Record) -> None:
     assert (await real.client.get(f"/api/tasks/{task}"))["endedAt"] is None
     assert (answered["status"], (real.repo / "never.txt").exists()) == ("completed", False)
     assert (await _session(real, aside["sessionId"]))["archived"]
-    [told] = [message["content"] for message in await real.messages(parent) if message["content"]["type"] == "btw"]
-    assert (told["question"], told["sessionId"]) == (question, aside["sessionId"])
-    assert "user turn" in told["text"] and "heron" in told["text"] and "newt" in told["text"]
+    [side_answer] = [
+        message["content"] for message in await real.messages(parent) if message["content"]["type"] == "btw"
+    ]
+    assert (side_answer["question"], side_answer["sessionId"]) == (question, aside["sessionId"])
+    assert "user turn" in side_answer["text"] and "heron" in side_answer["text"] and "newt" in side_answer["text"]
 
     await real.decide(parent, "allow")
     assert (await real.client.wait_task(task))["status"] == "completed"
     assert (real.repo / "asked.txt").exists()
-    said = " ".join((await real.said(parent)).split())
-    assert " ".join(f"tick {number}" for number in range(1, 41)) in said and said.endswith("all done")
+    text = " ".join((await real.said(parent)).split())
+    assert " ".join(f"tick {number}" for number in range(1, 41)) in text and text.endswith("all done")
     known = await _recalled(real, parent)
     assert "3 user turns" in known and "While you worked, somebody asked a side question:" in known
     record("side question", "answered during a turn, changes nothing")
@@ -203,14 +207,16 @@ async def test_another_agent(
         async with real.client.events(parent) as events:
             child = await real.client.post(f"/api/sessions/{parent}/spawn", {"agent": other, "prompt": words})
             assert (await real.client.wait_task(child["taskId"]))["status"] == "completed"
-            found = await events.until(lambda event: event["type"] == "task.patched" and event["data"]["endedAt"])
-        report: Json = found["data"]
+            ended = await events.until(lambda event: event["type"] == "task.patched" and event["data"]["endedAt"])
+        report: Json = ended["data"]
         assert (report["source"], report["status"], report["stopReason"]) == ("callback", "completed", "end_turn")
         assert "heron" not in "".join(await real.client.texts(child["sessionId"]))
         known = await _recalled(real, parent)
-        told = known[known.index("Callback from session") :]
-        assert "3 user turns" in known and "> Tool" in told and "the pond is frozen" in told and GO_ON in told
-        assert "Tool uses: 1" in told
+        callback = known[known.index("Callback from session") :]
+        assert (
+            "3 user turns" in known and "> Tool" in callback and "the pond is frozen" in callback and GO_ON in callback
+        )
+        assert "Tool uses: 1" in callback
         record(f"child with {other}", "reports back")
 
 

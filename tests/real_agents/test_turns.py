@@ -142,8 +142,8 @@ async def test_a_killed_server(real: Real, record: Record) -> None:
     async with real.server.client() as client:
         ended = await client.wait_task(task)
         assert (ended["status"], ended["attempt"]) == ("completed", 1)
-        said = (await client.texts(session))[0].split()
-        assert said == " ".join(f"tick {number}" for number in range(1, 41)).split()
+        words = (await client.texts(session))[0].split()
+        assert words == " ".join(f"tick {number}" for number in range(1, 41)).split()
     await real.server.stop(signal.SIGKILL)
     await real.server.start()
     async with real.server.client() as client:
@@ -175,8 +175,8 @@ async def test_choices(real: Real, record: Record) -> None:
     assert entry.model == named
     await _choose(real, session, effort="high")
     await real.ask(session, real.actions.say("with an effort"))
-    told = [message["content"].get("text", "") for message in await real.messages(session)]
-    assert any("no setting for effort" in text for text in told) is (real.agent not in EFFORTS)
+    texts = [message["content"].get("text", "") for message in await real.messages(session)]
+    assert any("no setting for effort" in text for text in texts) is (real.agent not in EFFORTS)
     assert await _effort(real) == ("high" if real.agent in EFFORTS else None)
     record("effort", "config option" if real.agent in EFFORTS else "cannot be set")
     await _choose(real, session, model=None, effort=None)
@@ -201,9 +201,9 @@ async def test_a_failing_model(
         record("model answers 400", task["error"]["code"])
         task = await real.ask(session, real.actions.http(401))
         assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
-        told = [message["content"] for message in await real.messages(session)][-1]
-        assert (told["type"], told["code"]) == ("error", "agent_login")
-        assert "not logged in, or its key was refused" in told["text"]
+        content = [message["content"] for message in await real.messages(session)][-1]
+        assert (content["type"], content["code"]) == ("error", "agent_login")
+        assert "not logged in, or its key was refused" in content["text"]
         record("refused key", "agent_login")
         # A new process continues after a login; one that cannot reopen a conversation is given a long quote of it.
         assert (await real.ask(session, real.actions.recall(WHOLE)))["status"] == "completed"

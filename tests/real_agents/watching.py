@@ -27,7 +27,7 @@ async def watch(real: Real, session_id: str, prompt: str, decision: str = "deny"
     async with real.client.events(session_id) as events:
         task_id = await real.client.prompt(session_id, prompt)
         while not seen.task:
-            event = await events.until(lambda one: one["type"] in ("approval.created", "task.patched"))
+            event = await events.until(lambda item: item["type"] in ("approval.created", "task.patched"))
             data: Json = event["data"]
             if event["type"] == "task.patched":
                 if data["id"] == task_id and data["status"] in ENDED:

@@ -55,7 +55,7 @@ async def test_upgrade_and_downgrade_with_rows(empty: Backend) -> None:
         return [await tx.all(query, tuple) for query in (SEEN, QUARTERS, UNREAD)]
 
     seen, spent, unread = await empty.read(work)
-    assert [one for (one,) in seen] == [NOW.format(minute) for minute in ("14", "15", "29")]
+    assert [moment for (moment,) in seen] == [NOW.format(minute) for minute in ("14", "15", "29")]
     assert spent == [("2026-11-15T08:00", 2, 10, 0.5), ("2026-11-15T08:15", 4, 20, 1.0)]
     assert unread == []
     assert await migrate.downgrade(empty, to=BEFORE) == [AFTER]
@@ -89,5 +89,5 @@ async def test_usage_of_turns_adds_up(empty: Backend) -> None:
         sinces = ("", "2026-11-15T08:00", "2026-11-15T08:15", "2026-11-15T08:30")
         return [await tx.one(HOME.spent, TurnUsage, since=since) for since in sinces]
 
-    both, one, none = TurnUsage(3, 9, 0.75), TurnUsage(1, 3, 0.25), TurnUsage(0, 0, 0.0)
-    assert await empty.transaction(work) == [both, both, one, none]
+    both, single, none = TurnUsage(3, 9, 0.75), TurnUsage(1, 3, 0.25), TurnUsage(0, 0, 0.0)
+    assert await empty.transaction(work) == [both, both, single, none]

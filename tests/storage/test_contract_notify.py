@@ -56,11 +56,11 @@ async def test_notified_in_the_order_of_commits(backend: Backend) -> None:
         tx.notify("news", name)
         return await tx.value(Q.upsert, id="counter", label="counter")
 
-    async def one(name: str) -> None:
+    async def commit(name: str) -> None:
         place = await backend.transaction(lambda tx: work(tx, name))
         committed.append(f"{place:03} {name}")
 
-    await asyncio.gather(*(one(f"n{number}") for number in range(60)))
+    await asyncio.gather(*(commit(f"n{number}") for number in range(60)))
     await eventually(lambda: len(received) == 60)
     assert received == [entry.partition(" ")[2] for entry in sorted(committed)]
 

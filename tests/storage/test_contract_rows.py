@@ -204,22 +204,22 @@ async def test_any_text_comes_back_as_it_went_in(backend: Backend, texts: list[s
 
     async def work(tx: Tx) -> list[tuple[str | None, Any]]:
         await tx.run(Q.add, id="box", label="box")
-        found: list[tuple[str | None, Any]] = []
+        seen: list[tuple[str | None, Any]] = []
         for index, text in enumerate(texts):
             await tx.run(Q.add_thing, id=str(index), box_id="box", body=text)
             row = {"label": f"l{index}", "hits": 0, "cost": None, "open": True, "note": msgspec.json.encode([text])}
             box = await tx.one(Q.add_whole, Box, id=f"b{index}", **row)
             assert box is not None and box.note is not None
-            found.append((await tx.value(Q.body, id=str(index)), msgspec.json.decode(box.note)))
-        raise _RolledBack(found)
+            seen.append((await tx.value(Q.body, id=str(index)), msgspec.json.decode(box.note)))
+        raise _RolledBack(seen)
 
     with pytest.raises(_RolledBack) as caught:
         await backend.transaction(work)
-    assert caught.value.found == [(text, [text]) for text in texts]
+    assert caught.value.seen == [(text, [text]) for text in texts]
 
 
 class _RolledBack(Exception):
     """Carries a result out of a transaction that leaves nothing behind."""
 
-    def __init__(self, found: list[tuple[str | None, Any]]) -> None:
-        self.found = found
+    def __init__(self, seen: list[tuple[str | None, Any]]) -> None:
+        self.seen = seen

@@ -58,7 +58,7 @@ def test_values_are_converted_to_the_type_of_the_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "columns", "said"),
+    ("type_", "columns", "message"),
     [
         (Plain, ("id", "count", "weight"), "weight"),
         (Plain, ("id",), "count"),
@@ -70,7 +70,7 @@ def test_values_are_converted_to_the_type_of_the_field() -> None:
         (dict[str, Any], ("id",), "structs or tuples"),
     ],
 )
-def test_a_mismatch_raises_a_clear_error(type_: Any, columns: tuple[str, ...], said: str) -> None:
+def test_a_mismatch_raises_a_clear_error(type_: Any, columns: tuple[str, ...], message: str) -> None:
     """R6: Raises a clear error at first use."""
-    with pytest.raises(Internal, match=said):
+    with pytest.raises(Internal, match=message):
         mapper("q", type_, columns)

@@ -21,7 +21,8 @@ def summarize_updates(updates: list[Json]) -> list[Json]:
             else:
                 parts.append(content)
         elif kind in ("tool_call", "tool_call_update"):
-            assert (kind == "tool_call") == (update["toolCallId"] not in items), update
+            if (kind == "tool_call") == (update["toolCallId"] in items):
+                raise ValueError(f"A tool call must be announced once, before its updates: {update}")
             call = items.setdefault(update["toolCallId"], {"kind": "tool"})
             call |= {name: value for name, value in update.items() if name != "sessionUpdate"}
         elif kind == "plan":

@@ -53,10 +53,8 @@ class Client:
     async def call(self, method: str, path: str, *, expect: int | None = None, **options: Any) -> Any:
         """Returns the decoded response. An unexpected status is an AssertionError that shows the body."""
         answer = await self.http.request(method, path, **options)
-        if expect is None:
-            assert answer.status_code < 400, f"{method} {path}: {answer.status_code} {answer.text}"
-        else:
-            assert answer.status_code == expect, f"{method} {path}: {answer.status_code} {answer.text}"
+        is_expected = answer.status_code < 400 if expect is None else answer.status_code == expect
+        assert is_expected, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
 
     async def get(self, path: str, **options: Any) -> Any:

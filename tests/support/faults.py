@@ -22,7 +22,7 @@ ERRORS: dict[Fault, tuple[str, str]] = {
     "busy": ("database_busy", "The database is busy; try again."),
     "io": ("database_unavailable", "The database cannot be read or written: disk I/O error (SQLITE_IOERR_WRITE)."),
     "read_only": ("database_unavailable", "PostgreSQL cannot store or read this: read-only transaction."),
-    "full": ("disk_full", "The disk of the database is full."),
+    "full": ("disk_full", "The disk of the database is full. Free some space on it."),
     "lost": ("commit_unknown", "The connection broke during the commit."),
 }
 

@@ -18,7 +18,7 @@ def find() -> str | None:
     named = os.environ.get(VARIABLE)
     if named:
         return shutil.which(named)
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+    return next((program for name in NAMES if (program := shutil.which(name))), None)
 
 
 def arguments() -> list[str]:

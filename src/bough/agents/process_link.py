@@ -49,7 +49,7 @@ class ProcessLink:
         if lines is not None:
             self._received += len(lines)
             return Batch(lines, self._received)
-        # Nothing reads its answers any more. Closing its input tells the agent, and wakes blocked senders.
+        # Nothing reads its answers anymore. Closing its input tells the agent, and wakes blocked senders.
         self._pipes.input.close()
         if self._pipes.output.overflow:
             raise AgentFailed(

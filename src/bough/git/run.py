@@ -110,13 +110,13 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     # In a thread, because a disk may not respond.
     place = await asyncio.to_thread(find_place, cwd) if looks else None
     allowed = permissions.allowed(place.location if place is not None else None)
-    found = Configured()
+    configured = Configured()
     if place is not None and (reads_files or allowed.fetch or needs.network):
-        found = await _configured_programs(cwd, place)
+        configured = await _configured_programs(cwd, place)
     may_fetch = allowed.submodules if needs.network else allowed.fetch
-    fetch = may_fetch and not found.transports
+    fetch = may_fetch and not configured.transports
     if needs.network and not fetch:
-        raise GitFailed("git_failed", _why_offline(may_fetch, found))
+        raise GitFailed("git_failed", _why_offline(may_fetch, configured))
     hooks = needs.hooks and allowed.hooks
     settings = {**overrides.SETTINGS, **overrides.NO_COMMAND_LINES}
     variables = {**environment()}
@@ -125,7 +125,7 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     if not hooks and not fetch:
         settings |= overrides.NO_TRANSPORTS
         variables |= overrides.OFFLINE
-    settings |= turned_off(found, allowed.programs)
+    settings |= turned_off(configured, allowed.programs)
     if permissions.is_registered_bare(cwd):
         variables["GIT_DIR"] = real(cwd)
     # What a person allowed may write anywhere.
@@ -134,10 +134,10 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     return Start({**variables, **overrides.as_variables(settings), **env}, guarded, confined)
 
 
-def _why_offline(allowed: bool, found: Configured) -> str:
+def _why_offline(allowed: bool, configured: Configured) -> str:
     if not allowed:
         return "They are not checked out, because nobody allowed it for this repository (`bough repo git`)."
-    names = ", ".join(found.transports[:MOST_NAMED])
+    names = ", ".join(configured.transports[:MOST_NAMED])
     return f"The repository's own configuration changes how to fetch ({names}). Fetch by hand."
 
 
@@ -151,11 +151,11 @@ async def _configured_programs(cwd: str, place: Place) -> Configured:
     start = Start(variables | overrides.as_variables(settings), guarded=True, confined=True)
     # Exits with 1 if nothing matches.
     text = await _run(GitProcess(cwd, QUERY, start, None, ()), TIMEOUT, (0, 1))
-    found = parse(text.decode("utf-8", "surrogateescape"))
-    if len(found.programs) > MOST_NAMES:
+    configured = parse(text.decode("utf-8", "surrogateescape"))
+    if len(configured.programs) > MOST_NAMES:
         raise GitFailed("git_failed", f"The configuration names more than {MOST_NAMES} filters.")
-    remember(place.location, place.configuration, found)
-    return found
+    remember(place.location, place.configuration, configured)
+    return configured
 
 
 async def filters_off(cwd: str) -> list[str]:
@@ -193,14 +193,14 @@ async def _run(process: GitProcess, within: float, fine: Sequence[int]) -> bytes
             raise GitFailed("git_timeout", f"git {name} took longer than {within:.0f} s.") from None
         raise
     if process.returncode not in fine and not (process.cut is not None and len(out) > process.cut):
-        said = err.decode("utf-8", "replace").strip()
-        raise GitFailed("git_failed", f"git {name} failed: {said or process.returncode}")
+        stderr = err.decode("utf-8", "replace").strip()
+        raise GitFailed("git_failed", f"git {name} failed: {stderr or process.returncode}")
     return out
 
 
 async def _pool(guarded: bool) -> ThreadPoolExecutor:
-    """Returns threads for git. Guarded ones cannot start anything but git itself; where the kernel offers no guard, the
-    settings alone must do."""
+    """Returns threads for git. Guarded ones cannot start anything but git itself; where the kernel offers no guard,
+    only the settings protect."""
     if not guarded:
         return _free_threads
     global _guarded_threads

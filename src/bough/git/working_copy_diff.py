@@ -76,16 +76,16 @@ async def diff(path: str, since: str | None) -> Diff:
             states = await git(path, *compare, "-z", "--name-status", old, tree, env=env)
             numbers = await git(path, *compare, "-z", "--numstat", old, tree, env=env)
             text, cut = await git_head(path, LARGEST_TEXT, *compare, "-p", old, tree, env=env, timeout=WITHIN)
-    found = list(_files(states, numbers, set(untracked)))
-    found += [FileDiff(shown(name), None, "added", 0, 0, True, True) for name in large]
+    files = list(_files(states, numbers, set(untracked)))
+    files += [FileDiff(shown(name), None, "added", 0, 0, True, True) for name in large]
     return Diff(
         sha=since,
-        files=found[:MOST_FILES],
-        additions=sum(item.additions for item in found),
-        deletions=sum(item.deletions for item in found),
+        files=files[:MOST_FILES],
+        additions=sum(item.additions for item in files),
+        deletions=sum(item.deletions for item in files),
         text=_whole_lines(text, cut),
-        truncated=cut or len(found) > MOST_FILES or bool(large),
-        note=_note(cut, len(found), large),
+        truncated=cut or len(files) > MOST_FILES or bool(large),
+        note=_note(cut, len(files), large),
     )
 
 
@@ -96,14 +96,14 @@ async def _own_objects(path: str, folder: str) -> dict[str, str]:
 
 
 def _note(cut: bool, files: int, large: list[str]) -> str | None:
-    said: list[str] = []
+    notes: list[str] = []
     if cut:
-        said.append(f"The text is cut after {LARGEST_TEXT} bytes.")
+        notes.append(f"The text is cut after {LARGEST_TEXT} bytes.")
     if files > MOST_FILES:
-        said.append(f"{MOST_FILES} of {files} files are listed.")
+        notes.append(f"{MOST_FILES} of {files} files are listed.")
     if large:
-        said.append(f"Untracked files over {LARGEST_UNTRACKED} bytes are named and not read: {len(large)}.")
-    return " ".join(said) or None
+        notes.append(f"Untracked files over {LARGEST_UNTRACKED} bytes are named and not read: {len(large)}.")
+    return " ".join(notes) or None
 
 
 def _whole_lines(text: bytes, cut: bool) -> str:

@@ -33,15 +33,15 @@ async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list
     # What an earlier removal kept stays.
     refs = lines(await git(path, "for-each-ref", "--format=%(refname)", f"{INNER}/{worktree_id}"))
     first = 1 + max((int(item.split("/")[4]) for item in refs), default=0)
-    for number, one in enumerate(await _repositories(path), first):
+    for number, repository in enumerate(await _repositories(path), first):
         own = f"{INNER}/{worktree_id}/{number}"
-        inner += await _keep_inner(path, one, own, f"{message}, in {relative(one, path)}")
+        inner += await _keep_inner(path, repository, own, f"{message}, in {relative(repository, path)}")
     return ref, inner
 
 
 async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str]:
     """Copies a nested repository to refs below `own`."""
-    kept = {f"{own}/files": await _snapshot(inner, message)}
+    refs = {f"{own}/files": await _snapshot(inner, message)}
     flags = ("--git-dir", "--git-common-dir", "--is-shallow-repository", "--show-object-format")
     git_dir, common, shallow, form = await _facts(inner, *flags)
     if shallow == "true" or [form] != await _facts(path, "--show-object-format"):
@@ -49,13 +49,13 @@ async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str
     # The worktree of a repository elsewhere has nothing else to lose.
     if git_dir == common:
         words = ("log", "--walk-reflogs", "--format=%H", "--ignore-missing", "refs/stash", "--")
-        kept |= {f"{own}/stash/{number}": sha for number, sha in enumerate((await git(inner, *words)).split())}
+        refs |= {f"{own}/stash/{number}": sha for number, sha in enumerate((await git(inner, *words)).split())}
         words = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
         for line in lines(await git(inner, *words)):
             sha, _, ref = line.partition(" ")
-            kept[f"{own}/{ref.removeprefix('refs/')}"] = sha
-    await _copy_objects(inner, path, kept.values())
-    stdin = "".join(f"update {ref}\0{sha}\0\0" for ref, sha in kept.items())
+            refs[f"{own}/{ref.removeprefix('refs/')}"] = sha
+    await _copy_objects(inner, path, refs.values())
+    stdin = "".join(f"update {ref}\0{sha}\0\0" for ref, sha in refs.items())
     await git(path, *QUIET, "update-ref", "--no-deref", "-z", "--stdin", stdin=stdin.encode("utf-8", "surrogateescape"))
     named = ("for-each-ref", "--format=%(refname)", f"--no-merged={own}/files", f"{own}/heads", f"{own}/stash")
     return [f"{own}/files", *lines(await git(path, *named))]

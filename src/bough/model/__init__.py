@@ -1,1 +1,4 @@
-"""Defines what things are: structs and rules without I/O."""
+"""Defines what things are: structs and rules without I/O.
+
+Every other package imports it; it imports nothing of Bough but `bough.errors`.
+"""

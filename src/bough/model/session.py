@@ -53,7 +53,9 @@ def parse_statuses(text: str | None) -> tuple[Status, ...]:
     statuses = [part.strip() for part in text.split(",") if part.strip()]
     unknown = [part for part in statuses if part not in STATUSES]
     if unknown or not statuses:
-        raise Invalid("bad_status", f"Unknown status {', '.join(unknown) or text!r}; known are {', '.join(STATUSES)}.")
+        raise Invalid(
+            "bad_status", f"Unknown status {', '.join(unknown) or text!r}. Use one of: {', '.join(STATUSES)}."
+        )
     return tuple(status for status in STATUSES if status in statuses)
 
 

@@ -15,8 +15,8 @@ async def open_backend(url: str, *, synchronous: Synchronous = "NORMAL") -> Back
     """Opens `sqlite:///abs/path`, a plain path, or `postgresql://…`.
 
     `synchronous` is SQLite's: NORMAL survives the death of any process, FULL also a power failure."""
-    scheme, found, rest = url.partition("://")
-    if not found:
+    scheme, separator, rest = url.partition("://")
+    if not separator:
         return await SqliteBackend.open(Path(url), synchronous=synchronous)
     if scheme == "sqlite" and rest.startswith("/"):
         return await SqliteBackend.open(Path(unquote(rest)), synchronous=synchronous)

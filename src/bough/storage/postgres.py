@@ -236,7 +236,8 @@ class PostgresBackend:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         raise Unavailable(
             "commit_unknown",
-            "The connection broke during the commit, and PostgreSQL cannot be asked whether it is stored.",
+            "The connection broke during the commit, and PostgreSQL cannot be asked whether it is stored. "
+            "Check whether it is before you repeat the request.",
         )
 
 

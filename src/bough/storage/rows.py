@@ -27,15 +27,15 @@ def mapper(query: str, type_: Any, columns: tuple[str, ...]) -> Callable[[Iterab
 
 def _tuples(query: str, args: tuple[Any, ...], columns: tuple[str, ...]) -> Callable[[Iterable[Any]], list[Any]]:
     if not args:
-        return lambda found: [tuple(row) for row in found]
+        return lambda rows: [tuple(row) for row in rows]
     if len(args) == 2 and args[1] is Ellipsis:
         args = (args[0],) * len(columns)
     if len(args) != len(columns):
         raise _refuse(query, f"the tuple has {len(args)} items, the row has {len(columns)}: {', '.join(columns)}")
     fixes = _fixes(query, list(zip(columns, args, strict=True)))
     if not fixes:
-        return lambda found: [tuple(row) for row in found]
-    return lambda found: [tuple(_fixed(list(row), fixes)) for row in found]
+        return lambda rows: [tuple(row) for row in rows]
+    return lambda rows: [tuple(_fixed(list(row), fixes)) for row in rows]
 
 
 def _structs(
@@ -55,7 +55,7 @@ def _structs(
         )
     fixes = {name: _fix(query, name, field.type) for name, field in fields.items() if name in columns}
     if tuple(inspect.signature(struct).parameters)[: len(columns)] == columns and not any(fixes.values()):
-        return lambda found: [struct(*row) for row in found]
+        return lambda rows: [struct(*row) for row in rows]
     return _compiled(struct, columns, fixes)
 
 
@@ -70,11 +70,11 @@ def _nested(type_: Any) -> tuple[type[msgspec.Struct], bool] | None:
 
 def _leaves(struct: type[msgspec.Struct]) -> list[tuple[str, msgspec.structs.FieldInfo]]:
     """Lists the fields that columns fill; a struct inside a struct takes its columns from the same row."""
-    found: list[tuple[str, msgspec.structs.FieldInfo]] = []
+    leaves: list[tuple[str, msgspec.structs.FieldInfo]] = []
     for field in msgspec.structs.fields(struct):
         nested = _nested(field.type)
-        found += [(field.name, field)] if nested is None else _leaves(nested[0])
-    return found
+        leaves += [(field.name, field)] if nested is None else _leaves(nested[0])
+    return leaves
 
 
 def _compiled(
@@ -133,8 +133,8 @@ def _fixed(values: list[Any], fixes: list[tuple[int, Fix]]) -> list[Any]:
 
 
 def _fixes(query: str, fields: list[tuple[str, Any]]) -> list[tuple[int, Fix]]:
-    found = ((index, _fix(query, name, type_)) for index, (name, type_) in enumerate(fields))
-    return [(index, fix) for index, fix in found if fix is not None]
+    conversions = ((index, _fix(query, name, type_)) for index, (name, type_) in enumerate(fields))
+    return [(index, fix) for index, fix in conversions if fix is not None]
 
 
 def _fix(query: str, name: str, type_: Any) -> Fix | None:

@@ -119,7 +119,7 @@ def translate(error: sqlite3.Error, *, reading: bool = False) -> BoughError:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Unavailable("database_busy", f"The database is held by another process: {error}.")
     if name.startswith("SQLITE_FULL"):
-        return Unavailable("disk_full", "The disk of the database is full.")
+        return Unavailable("disk_full", "The disk of the database is full. Free some space on it.")
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return Unavailable("database_damaged", f"The database file is damaged: {error}.")
     if name.startswith(_FAILING):

@@ -49,8 +49,8 @@ class Ear:
 
     def echoes(self, method: str) -> list[dict[str, Any]]:
         """Returns what the echo agent received with this method."""
-        told = [msgspec.json.decode(u.raw)["message"] for u in self.updates if u.kind == "echo"]
-        return [message for message in told if message.get("method") == method]
+        messages = [msgspec.json.decode(u.raw)["message"] for u in self.updates if u.kind == "echo"]
+        return [message for message in messages if message.get("method") == method]
 
     async def until(self, condition: Callable[[], bool]) -> None:
         while not condition():

@@ -37,8 +37,8 @@ def test_capabilities_as_claude_announces_them() -> None:
             "_meta": {"steering": {"supported": True}},
         }
     )
-    told = read_initialized(answer)
-    assert told.capabilities == Capabilities(
+    initialized = read_initialized(answer)
+    assert initialized.capabilities == Capabilities(
         load=True,
         resume=True,
         fork=True,
@@ -51,8 +51,8 @@ def test_capabilities_as_claude_announces_them() -> None:
         audio=False,
         embedded_context=True,
     )
-    assert (told.name, told.version, told.auth_methods) == ("claude-agent-acp", "0.99.0", [])
-    assert msgspec.json.decode(told.raw)["_meta"] == {"steering": {"supported": True}}
+    assert (initialized.name, initialized.version, initialized.auth_methods) == ("claude-agent-acp", "0.99.0", [])
+    assert msgspec.json.decode(initialized.raw)["_meta"] == {"steering": {"supported": True}}
 
 
 def test_a_missing_capability_is_not_offered() -> None:
@@ -67,10 +67,10 @@ def test_a_missing_capability_is_not_offered() -> None:
         "agentInfo": None,
         "authMethods": [{"id": "login", "name": "Log in"}, 7],
     }
-    told = read_initialized(raw(odd))
-    assert told.capabilities == Capabilities()
-    assert told.protocol_version is None
-    assert told.auth_methods == [{"id": "login", "name": "Log in"}]
+    initialized = read_initialized(raw(odd))
+    assert initialized.capabilities == Capabilities()
+    assert initialized.protocol_version is None
+    assert initialized.auth_methods == [{"id": "login", "name": "Log in"}]
     assert read_initialized(Raw(b"null")).capabilities == Capabilities()
 
 

@@ -88,8 +88,8 @@ def test_chunks_of_one_form_become_one_update() -> None:
     lines = [chunk(SAID, f'{number} \\ "ü" 😀\n') for number in range(MANY)]
     batch = decode_batch([*lines, TOOL, *lines])
     whole = "".join(f'{number} \\ "ü" 😀\n' for number in range(MANY))
-    said = Update("s", SAID, whole, None, lines[0])
-    assert batch == [said, Update("s", "tool_call", None, None, TOOL), said]
+    update = Update("s", SAID, whole, None, lines[0])
+    assert batch == [update, Update("s", "tool_call", None, None, TOOL), update]
 
 
 NOT_UPDATES = [

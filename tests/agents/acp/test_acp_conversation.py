@@ -77,8 +77,8 @@ async def test_the_client_introduces_itself() -> None:
     """C2: The client names itself and offers neither files nor terminals."""
     async with peer("echo") as agent:
         await agent.client.initialize()
-        [said] = agent.ear.echoes("initialize")
-    assert said["params"] == {
+        [request] = agent.ear.echoes("initialize")
+    assert request["params"] == {
         "protocolVersion": 1,
         "clientCapabilities": {"session": {"configOptions": {"boolean": {}}}},
         "clientInfo": {"name": "bough", "title": "Bough", "version": __version__},
@@ -144,8 +144,8 @@ async def test_requests_of_the_agent_are_answered_by_id() -> None:
         await agent.connection.reply_error(third.id, -32601, "not offered", key="r3")
 
         def answers() -> list[tuple[object, object, object]]:
-            told = [msgspec.json.decode(u.raw)["message"] for u in agent.ear.updates if u.kind == "echo"]
-            return [(m["id"], m.get("result"), m.get("error")) for m in told if "method" not in m]
+            messages = [msgspec.json.decode(u.raw)["message"] for u in agent.ear.updates if u.kind == "echo"]
+            return [(m["id"], m.get("result"), m.get("error")) for m in messages if "method" not in m]
 
         await agent.ear.until(lambda: len(answers()) == 3)
         refusal = {"code": -32601, "message": "not offered"}
@@ -167,8 +167,8 @@ async def test_a_cancelled_request_is_withdrawn() -> None:
         await asyncio.wait([task])
         assert task.cancelled()
         await agent.ear.until(lambda: bool(agent.ear.echoes("$/cancel_request")))
-        [said] = agent.ear.echoes("$/cancel_request")
-        assert said == {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "p"}}
+        [notification] = agent.ear.echoes("$/cancel_request")
+        assert notification == {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "p"}}
         await agent.client.set_mode("s", "m")
 
 

@@ -18,10 +18,10 @@ def test_pieces_do_not_matter(lines: list[bytes], rest: bytes, cuts: list[int]) 
     stream = b"".join(line + b"\n" for line in lines) + rest
     places = [0, *sorted(cut for cut in cuts if cut < len(stream)), len(stream)]
     splitter = LineSplitter()
-    found: list[bytes] = []
+    received: list[bytes] = []
     for start, end in itertools.pairwise(places):
-        found += splitter.feed(stream[start:end])
-    assert found == lines
+        received += splitter.feed(stream[start:end])
+    assert received == lines
     assert splitter.rest() == rest
 
 
@@ -30,11 +30,11 @@ def test_the_cap_cuts_at_the_first_long_line(lines: list[bytes], cap: int, size:
     """C1: Lines before one that is too long are kept; that line and everything after it are dropped."""
     stream = b"".join(line + b"\n" for line in lines)
     splitter = LineSplitter(cap)
-    found: list[bytes] = []
+    received: list[bytes] = []
     for start in range(0, len(stream), size):
-        found += splitter.feed(stream[start : start + size])
+        received += splitter.feed(stream[start : start + size])
     long = next((index for index, line in enumerate(lines) if len(line) > cap), None)
-    assert found == lines[:long]
+    assert received == lines[:long]
     assert splitter.overflow == (long is not None)
 
 

@@ -89,14 +89,14 @@ def test_meta_in_an_update_changes_nothing() -> None:
     assert message.raw == raw
 
 
-@pytest.mark.parametrize(("number", "found"), [(b"0", 0), (b'"0"', "0"), (b"null", None)])
-def test_a_request_keeps_its_id(number: bytes, found: int | str | None) -> None:
+@pytest.mark.parametrize(("number", "id"), [(b"0", 0), (b'"0"', "0"), (b"null", None)])
+def test_a_request_keeps_its_id(number: bytes, id: int | str | None) -> None:
     """C1: The agent's ids come back exactly; a number, a string and null are different ids."""
     line = b'{"jsonrpc":"2.0","id":' + number + b',"method":"session/request_permission","params":{"a": 1}}'
     request = decode(line)
     assert isinstance(request, AgentRequest)
     assert (request.id, request.method, bytes(request.params)) == (
-        found,
+        id,
         "session/request_permission",
         b'{"a": 1}',
     )

@@ -157,7 +157,7 @@ def test_an_extended_agent_can_have_another_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("command = [", "does not describe an agent"),
         ('title = "Mine"', "missing required field `command`"),
@@ -170,12 +170,12 @@ def test_an_extended_agent_can_have_another_name(tmp_path: Path) -> None:
         ('title = "\\u0000"\ncommand = "x"', "Expected `array`"),
     ],
 )
-def test_a_broken_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
+def test_a_broken_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
     """O1: A file that does not describe an agent is left out, and asking for the agent raises the reason."""
     catalog = own(tmp_path, "mine", text)
     (broken,) = catalog.broken
     assert (broken.name, broken.origin) == ("mine", str(tmp_path / "agents" / "mine.toml"))
-    assert said in broken.error
+    assert reason in broken.error
     with pytest.raises(Invalid) as caught:
         catalog.get("mine")
     assert (caught.value.code, caught.value.message) == ("bad_agent_file", broken.error)

@@ -44,10 +44,10 @@ def test_on_the_path(path: Path, tmp_path: Path) -> None:
     (path / "tiny").symlink_to(real)
     program(npm_folder(tmp_path, entry()) / "node_modules" / ".bin" / "tiny")
     program(path / "npx")
-    found = find(entry(), tmp_path)
-    assert found is not None
-    assert (found.how, found.version) == ("installed", "9.9.9")
-    assert found.command == [str(path / "tiny"), "--acp"]
+    located = find(entry(), tmp_path)
+    assert located is not None
+    assert (located.how, located.version) == ("installed", "9.9.9")
+    assert located.command == [str(path / "tiny"), "--acp"]
 
 
 def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
@@ -55,16 +55,16 @@ def test_in_the_data_folder(path: Path, tmp_path: Path) -> None:
     program(path / "npx")
     renamed = entry(Package(npm="@some/tiny", version="1.2.3", bin="tiny-acp"))
     there = program(npm_folder(tmp_path, renamed) / "node_modules" / ".bin" / "tiny-acp")
-    found = find(renamed, tmp_path)
-    assert found is not None and (found.how, found.command) == ("installed", [there, "--acp"])
+    located = find(renamed, tmp_path)
+    assert located is not None and (located.how, located.command) == ("installed", [there, "--acp"])
 
 
 def test_through_npx(path: Path, tmp_path: Path) -> None:
     """O1: Next comes npx, with exactly the tested version."""
     npx = program(path / "npx")
-    found = find(entry(), tmp_path)
-    assert found is not None and (found.how, found.version) == ("npx", "1.2.3")
-    assert found.command == [npx, "--yes", "--package", "@some/tiny@1.2.3", "--", "tiny", "--acp"]
+    located = find(entry(), tmp_path)
+    assert located is not None and (located.how, located.version) == ("npx", "1.2.3")
+    assert located.command == [npx, "--yes", "--package", "@some/tiny@1.2.3", "--", "tiny", "--acp"]
     assert find(entry(package=None), tmp_path) is None
 
 
@@ -88,13 +88,13 @@ def test_versions_of_our_own_agents(tmp_path: Path) -> None:
     """A2: Agents that come with Bough have its version; a user's agent that is not a package has none."""
     catalog = load_catalog(tmp_path)
     for name in ("demo", "terminal"):
-        found = catalog.find(catalog.get(name))
-        assert found is not None and (found.version or "").startswith(__version__)
+        located = catalog.find(catalog.get(name))
+        assert located is not None and (located.version or "").startswith(__version__)
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "mine.toml").write_text('extends = "demo"')
     catalog = load_catalog(tmp_path)
-    found = catalog.find(catalog.get("mine"))
-    assert found is not None and found.version is None
+    located = catalog.find(catalog.get("mine"))
+    assert located is not None and located.version is None
 
 
 def test_a_login_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,31 +102,31 @@ def test_a_login_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     unknown."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TINY_KEY", raising=False)
-    one = entry()
-    assert is_set_up(one) is None
-    one.login = Login(env=["TINY_KEY"], files=["~/.tiny/auth.json", "$TINY_HOME/auth.json"])
-    assert is_set_up(one) is False
+    agent = entry()
+    assert is_set_up(agent) is None
+    agent.login = Login(env=["TINY_KEY"], files=["~/.tiny/auth.json", "$TINY_HOME/auth.json"])
+    assert is_set_up(agent) is False
     monkeypatch.setenv("TINY_KEY", "")
-    assert is_set_up(one) is False
+    assert is_set_up(agent) is False
     monkeypatch.setenv("TINY_KEY", "k")
-    assert is_set_up(one) is True
+    assert is_set_up(agent) is True
     monkeypatch.delenv("TINY_KEY")
     monkeypatch.setenv("TINY_HOME", str(tmp_path / "t"))
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "auth.json").write_text("{}")
-    assert is_set_up(one) is True
+    assert is_set_up(agent) is True
 
 
 def test_a_login_inside_a_file_is_detected(tmp_path: Path) -> None:
     """O1: A file that the agent has anyway counts only if a login has left its mark in it."""
-    one = entry()
+    agent = entry()
     file = tmp_path / "config.json"
-    one.login = Login(contents={str(file): ['"user": *"', "token"]})
-    assert is_set_up(one) is False
+    agent.login = Login(contents={str(file): ['"user": *"', "token"]})
+    assert is_set_up(agent) is False
     file.write_text('{"theme": "dark"}')
-    assert is_set_up(one) is False
+    assert is_set_up(agent) is False
     file.write_text('{"theme": "dark", "user": "me"}')
-    assert is_set_up(one) is True
+    assert is_set_up(agent) is True
 
 
 def test_copilots_settings_are_no_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,22 +145,22 @@ def test_copilots_settings_are_no_login(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_login_command(path: Path, tmp_path: Path) -> None:
     """O1: The login runs the program that the server would run: on the PATH, in the data folder, or through npx."""
-    one = entry()
+    agent = entry()
     with pytest.raises(Invalid) as raised:
-        login_command(one, tmp_path)
+        login_command(agent, tmp_path)
     assert (raised.value.code, raised.value.message) == ("no_login", "Tiny needs no login.")
-    one.login = Login(command=["tiny", "login"], how="Log in.")
+    agent.login = Login(command=["tiny", "login"], how="Log in.")
     with pytest.raises(Invalid) as raised:
-        login_command(one, tmp_path)
+        login_command(agent, tmp_path)
     assert raised.value.code == "agent_missing" and "bough agents install tiny" in raised.value.message
     npx = program(path / "npx")
-    assert login_command(one, tmp_path)[0] == [npx, "--yes", "--package", "@some/tiny@1.2.3", "--", "tiny", "login"]
-    own = npm_folder(tmp_path, one) / "node_modules" / ".bin"
+    assert login_command(agent, tmp_path)[0] == [npx, "--yes", "--package", "@some/tiny@1.2.3", "--", "tiny", "login"]
+    own = npm_folder(tmp_path, agent) / "node_modules" / ".bin"
     there = program(own / "tiny")
-    command, env = login_command(one, tmp_path)
+    command, env = login_command(agent, tmp_path)
     assert (command, env["PATH"]) == ([there, "login"], f"{path}:{own}")
     on_path = program(path / "tiny")
-    assert login_command(one, tmp_path)[0] == [on_path, "login"]
+    assert login_command(agent, tmp_path)[0] == [on_path, "login"]
 
 
 def test_the_default_agent(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

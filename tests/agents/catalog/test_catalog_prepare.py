@@ -31,21 +31,21 @@ def entry(**fields: Any) -> CatalogEntry:
 
 def prepared(
     tmp_path: Path,
-    one: CatalogEntry,
+    agent: CatalogEntry,
     own: dict[str, str] | None = None,
     mode: ModeSettings | None = None,
     added: Sequence[str] = (),
 ) -> PreparedStart:
     cwd = tmp_path / "cwd"
     cwd.mkdir(exist_ok=True)
-    return prepare(one, tmp_path / "data", str(cwd), mode or ModeSettings(), own or {}, added)
+    return prepare(agent, tmp_path / "data", str(cwd), mode or ModeSettings(), own or {}, added)
 
 
 def test_which_variables_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P2: A session's variables override the server's and the catalog's, except variables about rights."""
     for name in ("SERVER", "ENTRY", "START", "TINY_HOME", "RESTRICT"):
         monkeypatch.setenv(name, "server")
-    one = entry(
+    agent = entry(
         env={"ENTRY": "entry", "BOTH": "entry"},
         start={"default": StartSettings(env={"START": "start {cwd}"})},
         home=SettingsFolder(variable="TINY_HOME", user="~/.tiny"),
@@ -54,11 +54,11 @@ def test_which_variables_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "cwd" / ".tiny").mkdir(parents=True)
     (tmp_path / "cwd" / ".tiny" / "settings").write_text("")
     mine = {"SERVER": "mine", "BOTH": "mine", "START": "mine", "TINY_HOME": "mine", "RESTRICT": "mine"}
-    env = prepared(tmp_path, one, mine).env
+    env = prepared(tmp_path, agent, mine).env
     assert (env["SERVER"], env["ENTRY"], env["BOTH"]) == ("mine", "entry", "mine")
     assert env["START"] == f"start {tmp_path}/cwd"
     assert env["TINY_HOME"].startswith(f"{tmp_path}/data/homes/tiny-")
-    assert prepared(tmp_path, one, {}).env["TINY_HOME"] == f"{tmp_path}/data/homes/tiny"
+    assert prepared(tmp_path, agent, {}).env["TINY_HOME"] == f"{tmp_path}/data/homes/tiny"
     assert env["RESTRICT"] == "on"
 
 
@@ -82,20 +82,20 @@ def test_inherited_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in (*usual, *secret, *named, "OTHER_KEY", "MINE_A"):
         monkeypatch.setenv(name, "server")
     monkeypatch.setenv("TINY_CONFIG", "{}")
-    one = entry(
+    agent = entry(
         inherit=["*_STYLE"],
         login=Login(env=["TINY_KEY"], also={"USE_CLOUD": ["CLOUD_*"], "USE_OTHER": ["OTHER_*"]}),
         start={"default": StartSettings(json_env={"TINY_CONFIG": {"a": 1}})},
         home=SettingsFolder(variable="TINY_HOME", user="~/.tiny"),
         sandbox=SandboxFiles(write=["$TINY_STATE/x"]),
     )
-    env = prepared(tmp_path, one).env
+    env = prepared(tmp_path, agent).env
     assert {*usual, *named} <= env.keys() and "PATH" in env
     assert env.keys().isdisjoint({*secret, "OTHER_KEY", "MINE_A"})
-    added = prepared(tmp_path, one, added=["MINE_*", "SSH_AUTH_SOCK"]).env
+    added = prepared(tmp_path, agent, added=["MINE_*", "SSH_AUTH_SOCK"]).env
     assert added.keys() - env.keys() == {"MINE_A", "SSH_AUTH_SOCK"}
     monkeypatch.delenv("USE_CLOUD")
-    assert "CLOUD_KEY" not in prepared(tmp_path, one, {"USE_CLOUD": "1"}).env
+    assert "CLOUD_KEY" not in prepared(tmp_path, agent, {"USE_CLOUD": "1"}).env
 
 
 def test_variables_that_settings_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,17 +137,17 @@ def test_each_agent_gets_its_own_key(
 
 def test_the_start_of_a_mode(tmp_path: Path) -> None:
     """P1: A mode names its start settings, or uses those called default; placeholders are filled at any depth."""
-    one = entry(
+    agent = entry(
         start={
             "default": StartSettings(args=["--careful"], meta={"deep": [{"where": "{cwd}"}]}),
             "free": StartSettings(args=["--free", "{home}/x"]),
         },
         home=SettingsFolder(files={"x": "y"}),
     )
-    careful = prepared(tmp_path, one, mode=ModeSettings(mode="a"))
+    careful = prepared(tmp_path, agent, mode=ModeSettings(mode="a"))
     assert careful.command == [sys.executable, "--acp", "--careful"]
     assert careful.meta == {"deep": [{"where": f"{tmp_path}/cwd"}]}
-    free = prepared(tmp_path, one, mode=ModeSettings(mode="b", start="free"))
+    free = prepared(tmp_path, agent, mode=ModeSettings(mode="b", start="free"))
     assert free.command[-2:] == ["--free", f"{tmp_path}/data/homes/tiny/x"]
     assert (free.meta, free.fetched) == ({}, False)
     assert os.path.exists(free.command[-1])
@@ -156,18 +156,18 @@ def test_the_start_of_a_mode(tmp_path: Path) -> None:
 def test_variables_that_hold_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P2: Values of the user or the session are kept, but ours win and come last."""
     ours = {"agent": {"a": {"rights": "ask"}}, "dir": "{cwd}", "*": "ask"}
-    one = entry(start={"default": StartSettings(json_env={"TINY_CONFIG": ours})})
-    assert json.loads(prepared(tmp_path, one).env["TINY_CONFIG"]) == ours | {"dir": f"{tmp_path}/cwd"}
+    agent = entry(start={"default": StartSettings(json_env={"TINY_CONFIG": ours})})
+    assert json.loads(prepared(tmp_path, agent).env["TINY_CONFIG"]) == ours | {"dir": f"{tmp_path}/cwd"}
     monkeypatch.setenv(
         "TINY_CONFIG", '{"*": "allow", "agent": {"a": {"rights": "all", "x": 1}, "b": {}}, "theme": "dark"}'
     )
     for own in ({}, {"TINY_CONFIG": os.environ["TINY_CONFIG"]}):
-        config = json.loads(prepared(tmp_path, one, own).env["TINY_CONFIG"])
+        config = json.loads(prepared(tmp_path, agent, own).env["TINY_CONFIG"])
         assert config["theme"] == "dark"
         assert config["agent"] == {"b": {}, "a": {"x": 1, "rights": "ask"}}
         assert list(config)[-1] == "*" and config["*"] == "ask"
     with pytest.raises(Invalid, match="TINY_CONFIG does not hold a JSON object") as caught:
-        prepared(tmp_path, one, {"TINY_CONFIG": "[]"})
+        prepared(tmp_path, agent, {"TINY_CONFIG": "[]"})
     assert caught.value.code == "bad_agent_env"
 
 
@@ -179,12 +179,12 @@ def test_a_repository_with_settings(tmp_path: Path) -> None:
         restrict_note="It trusts nothing.",
         restrict_instructions=["AGENTS.md"],
     )
-    one = entry(start={"default": StartSettings(env={"TRUST": "yes"})}, repository=repository)
-    assert (prepared(tmp_path, one).env["TRUST"], prepared(tmp_path, one).notices) == ("yes", [])
+    agent = entry(start={"default": StartSettings(env={"TRUST": "yes"})}, repository=repository)
+    assert (prepared(tmp_path, agent).env["TRUST"], prepared(tmp_path, agent).notices) == ("yes", [])
     (tmp_path / "cwd" / "AGENTS.md").write_text("Be kind.")
-    assert prepared(tmp_path, one).instructions == ""
+    assert prepared(tmp_path, agent).instructions == ""
     (tmp_path / "cwd" / ".env").write_text("X=1")
-    restricted = prepared(tmp_path, one)
+    restricted = prepared(tmp_path, agent)
     assert restricted.env["TRUST"] == "no"
     assert restricted.notices == ["This repository has settings for Tiny: .env. It trusts nothing."]
     assert restricted.instructions.endswith("Be kind.")

@@ -116,13 +116,13 @@ def test_instructions_do_not_lead_out_of_the_repository(repo: Path, tmp_path: Pa
 
 def test_a_fingerprint_covers_names_and_contents(repo: Path) -> None:
     """P3: An allowed repository is asked about again when a file changes, appears, disappears or becomes unreadable."""
-    one, two = put(repo / "one", "1"), put(repo / "two", "2")
-    seen = {digest([one, two]), digest([one]), digest([two])}
-    assert digest([one, two]) == digest([one, two])
+    first, second = put(repo / "one", "1"), put(repo / "two", "2")
+    seen = {digest([first, second]), digest([first]), digest([second])}
+    assert digest([first, second]) == digest([first, second])
     put(repo / "two", "3")
-    seen.add(digest([one, two]))
-    os.unlink(two)
-    seen.add(digest([one, two]))
+    seen.add(digest([first, second]))
+    os.unlink(second)
+    seen.add(digest([first, second]))
     assert len(seen) == 5
 
 
@@ -131,8 +131,8 @@ def test_instructions_go_from_general_to_specific(repo: Path) -> None:
     put(repo / "CLAUDE.md", "  top claude \n")
     put(repo / "AGENTS.md", "top agents")
     put(repo / "sub" / "AGENTS.md", "sub agents")
-    told = read_instructions(str(repo / "sub"), ["CLAUDE.md", "AGENTS.md"])
-    assert told == (
+    instructions = read_instructions(str(repo / "sub"), ["CLAUDE.md", "AGENTS.md"])
+    assert instructions == (
         f"Instructions from {repo}/CLAUDE.md:\n\ntop claude\n\nInstructions from {repo}/sub/AGENTS.md:\n\nsub agents"
     )
     assert read_instructions(str(repo / "sub"), []) == read_instructions(str(repo / "sub"), ["NONE.md"]) == ""
@@ -142,9 +142,9 @@ def test_instructions_have_a_limit(repo: Path) -> None:
     """C1: The combined text is cut at a limit; an empty file and invalid bytes do no harm."""
     put(repo / "AGENTS.md", "a" * (LONGEST_INSTRUCTIONS + 10))
     put(repo / "sub" / "AGENTS.md", "more")
-    told = read_instructions(str(repo / "sub"), ["AGENTS.md"])
-    assert told.count("a" * 100) > 0 and "more" not in told
-    assert len(told) < LONGEST_INSTRUCTIONS + 200
+    instructions = read_instructions(str(repo / "sub"), ["AGENTS.md"])
+    assert instructions.count("a" * 100) > 0 and "more" not in instructions
+    assert len(instructions) < LONGEST_INSTRUCTIONS + 200
     put(repo / "AGENTS.md", " \n ")
     (repo / "sub" / "AGENTS.md").write_bytes(b"odd \xff")
     assert read_instructions(str(repo / "sub"), ["AGENTS.md"]).endswith("odd \ufffd")

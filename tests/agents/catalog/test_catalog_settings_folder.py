@@ -56,9 +56,9 @@ def user(tmp_path: Path) -> Path:
 @pytest.fixture
 def home(tmp_path: Path) -> SettingsFolder:
     """Returns Codex's settings folder as the catalog describes it."""
-    found = load_catalog(tmp_path).get("codex").home
-    assert found is not None
-    return found
+    home = load_catalog(tmp_path).get("codex").home
+    assert home is not None
+    return home
 
 
 def test_the_users_settings_are_kept(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
@@ -135,8 +135,8 @@ def test_many_at_once(tmp_path: Path, user: Path, home: SettingsFolder) -> None:
         return tomllib.loads((made / "config.toml").read_text())
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(make, range(200)))
-    assert all(item["default_permissions"] == "boughro" and item["model"] == "gpt-5.5" for item in found)
+        folders = list(pool.map(make, range(200)))
+    assert all(item["default_permissions"] == "boughro" and item["model"] == "gpt-5.5" for item in folders)
     assert {path.name for path in (tmp_path / "home").iterdir()} == {"auth.json", "config.toml", "codex"}
 
 
@@ -155,8 +155,8 @@ def test_json_files_and_programs(tmp_path: Path) -> None:
     made = make_home(home, tmp_path / "home", {})
     assert json.loads((made / "settings.json").read_text()) == {"a": {"x": 9, "y": 2}, "b": 3}
     assert (made / "sub" / "policy.txt").read_text() == "no"
-    said = subprocess.run([made / "say", "c  d"], capture_output=True, text=True, check=True)
-    assert said.stdout == "a b c  d\n"
+    run = subprocess.run([made / "say", "c  d"], capture_output=True, text=True, check=True)
+    assert run.stdout == "a b c  d\n"
 
 
 def test_merged_values_win_and_come_last() -> None:

@@ -12,7 +12,7 @@ balanced = st.recursive(plain, lambda inner: st.tuples(plain, inner, plain).map(
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "directives"),
     [
         ("nothing here", []),
         ("[one] bracket", []),
@@ -39,9 +39,9 @@ balanced = st.recursive(plain, lambda inner: st.tuples(plain, inner, plain).map(
         ("[[crash]]", [d.Simple("crash")]),
     ],
 )
-def test_directives_are_read(text: str, found: list[d.Directive]) -> None:
+def test_directives_are_read(text: str, directives: list[d.Directive]) -> None:
     """L5: Parses each directive with its arguments; brackets nest, and text between directives is ignored."""
-    assert d.parse(text) == found
+    assert d.parse(text) == directives
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_directives_are_read(text: str, found: list[d.Directive]) -> None:
 )
 def test_malformed_directives_are_reported(text: str) -> None:
     """L5: An unknown name or an invalid argument is malformed, and is reported with its source and a reason."""
-    (found,) = d.parse(text)
-    assert isinstance(found, d.Malformed)
-    assert (found.source, bool(found.reason)) == (text, True)
+    (directive,) = d.parse(text)
+    assert isinstance(directive, d.Malformed)
+    assert (directive.source, bool(directive.reason)) == (text, True)
 
 
 @given(st.text(st.characters(blacklist_categories=("Cs",))) | st.text("[] say0"))

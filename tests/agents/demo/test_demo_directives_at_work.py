@@ -29,8 +29,8 @@ async def test_say_think_and_plan(agent: Driver, cwd: Path) -> None:
     """L5: Say, think and plan work; text between them is ignored, brackets nest, and consecutive says are lines of one
     message."""
     session = await agent.new(cwd)
-    said = await agent.ask(session, "x [[say a]] y [[say b [[c]] d]][[think hm]][[plan A; B;C]] z")
-    assert said == "a\nb [[c]] d"
+    answer = await agent.ask(session, "x [[say a]] y [[say b [[c]] d]][[think hm]][[plan A; B;C]] z")
+    assert answer == "a\nb [[c]] d"
     assert agent.said(session, kind="agent_thought_chunk") == "hm"
     (plan,) = agent.of(session, "plan")
     assert [(entry["content"], entry["status"]) for entry in plan["entries"]] == [
@@ -97,8 +97,8 @@ async def test_write_shows_a_diff_and_writes_after_permission(agent: Driver, cwd
 async def test_write_creates_folders_and_reports_failures(agent: Driver, cwd: Path) -> None:
     """L5: A path may be new or absolute; one that cannot be written fails the call, not the turn."""
     session = await agent.new(cwd, mode="allow-all")
-    said = await agent.ask(session, f"[[write x/y.txt 1]][[write {cwd}/z.txt 2]][[write x 3]][[say on]]")
-    assert ((cwd / "x/y.txt").read_text(), (cwd / "z.txt").read_text(), said) == ("1", "2", "on")
+    answer = await agent.ask(session, f"[[write x/y.txt 1]][[write {cwd}/z.txt 2]][[write x 3]][[say on]]")
+    assert ((cwd / "x/y.txt").read_text(), (cwd / "z.txt").read_text(), answer) == ("1", "2", "on")
     assert [call["status"] for call in agent.tools(session)] == ["completed", "completed", "failed"]
 
 
@@ -178,9 +178,9 @@ async def test_malformed_directives_are_reported_and_the_turn_continues(
     agent: Driver, cwd: Path, prompt: str, complaint: str
 ) -> None:
     """L5: The answer reports a malformed directive, and the next one is carried out."""
-    said = await agent.ask(await agent.new(cwd), f"{prompt}[[say on]]")
-    assert said.startswith(f"I cannot follow {prompt}: {complaint}")
-    assert said.endswith("\non")
+    answer = await agent.ask(await agent.new(cwd), f"{prompt}[[say on]]")
+    assert answer.startswith(f"I cannot follow {prompt}: {complaint}")
+    assert answer.endswith("\non")
 
 
 async def test_slash_commands(agent: Driver, cwd: Path) -> None:
@@ -225,14 +225,14 @@ async def test_the_first_prompt_gives_the_title(agent: Driver, cwd: Path) -> Non
 async def test_turns_of_different_sessions_run_in_parallel(agent: Driver, cwd: Path) -> None:
     """L5: Turns of several sessions in one process run at the same time; those of one session run one after the
     other."""
-    one, two = await agent.new(cwd), await agent.new(cwd)
-    first = agent.send_prompt(one, "[[slow 3 0.3]][[say end]]")
-    behind = agent.send_prompt(one, "[[say behind]]")
-    beside = agent.send_prompt(two, "[[say beside]]")
+    busy, second = await agent.new(cwd), await agent.new(cwd)
+    first = agent.send_prompt(busy, "[[slow 3 0.3]][[say end]]")
+    behind = agent.send_prompt(busy, "[[say behind]]")
+    beside = agent.send_prompt(second, "[[say beside]]")
     await agent.answer(beside)
-    assert "end" not in agent.said(one)
+    assert "end" not in agent.said(busy)
     await asyncio.gather(agent.answer(first), agent.answer(behind))
-    assert agent.said(one) == "tick 1\ntick 2\ntick 3\nendbehind"
+    assert agent.said(busy) == "tick 1\ntick 2\ntick 3\nendbehind"
     answered = [message["id"] for message in agent.log if message.get("id") in (first, behind)]
     assert answered == [first, behind]
 

@@ -70,8 +70,8 @@ async def test_mcp_calls_ask_as_the_mode_says(agent: Driver, cwd: Path, http: Js
     for mode, name, asks, done in cases:
         session = await agent.new(cwd, mode=mode, servers=[{**http, "name": name}])
         agent.permissions.clear()
-        said = await agent.ask(session, '[[mcp add {"a": 1, "b": 2}]]')
-        assert (mode, len(agent.permissions), said) == (mode, asks, "the sum is 3" if done else "")
+        answer = await agent.ask(session, '[[mcp add {"a": 1, "b": 2}]]')
+        assert (mode, len(agent.permissions), answer) == (mode, asks, "the sum is 3" if done else "")
         assert agent.tools(session)[0]["status"] == ("completed" if done else "failed")
 
 

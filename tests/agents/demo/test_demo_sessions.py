@@ -19,8 +19,8 @@ async def _load(agent: Driver, session: str, cwd: Path) -> Json:
 def _story(updates: list[Json]) -> list[Json]:
     """Returns updates without times and usage, which differ between a live turn and a replay."""
     left_out = ("usage_update", "available_commands_update")
-    kept = [each["update"] for each in updates if each["update"]["sessionUpdate"] not in left_out]
-    return [{key: value for key, value in update.items() if key != "updatedAt"} for update in kept]
+    shown = [each["update"] for each in updates if each["update"]["sessionUpdate"] not in left_out]
+    return [{key: value for key, value in update.items() if key != "updatedAt"} for update in shown]
 
 
 async def test_load_replays_everything_before_it_answers(home: Path, cwd: Path) -> None:
@@ -28,7 +28,7 @@ async def test_load_replays_everything_before_it_answers(home: Path, cwd: Path) 
     async with Driver.start(home) as agent:
         session = await agent.new(cwd, mode="allow-all")
         await agent.prompt(session, "quoted", PROMPT)
-        told = _story(agent.updates)
+        story = _story(agent.updates)
     async with Driver.start(home) as agent:
         request = agent.send("session/load", {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
         result = await agent.answer(request)
@@ -37,7 +37,7 @@ async def test_load_replays_everything_before_it_answers(home: Path, cwd: Path) 
         user = [each for each in replayed if each["sessionUpdate"] == "user_message_chunk"]
         assert [each["content"]["text"] for each in user] == ["quoted", PROMPT]
         assert len({each["messageId"] for each in user}) == 1
-        assert [each for each in replayed if each not in user] == told
+        assert [each for each in replayed if each not in user] == story
         assert result["modes"]["currentModeId"] == "allow-all"
         assert await agent.ask(session, "x") == 'You said "x". This is user turn 2.'
 
@@ -108,12 +108,12 @@ async def test_half_a_line_at_the_end_is_tolerated(home: Path, cwd: Path) -> Non
 
 async def test_two_processes_may_hold_one_session(home: Path, cwd: Path) -> None:
     """L5: There is no lock; each sees at its next prompt what the other has added."""
-    async with Driver.start(home) as one, Driver.start(home) as two:
-        session = await one.new(cwd)
-        await two.request("session/resume", {"sessionId": session, "cwd": str(cwd)})
-        await one.prompt(session, "from one")
-        await two.prompt(session, "from two")
-        assert (await one.ask(session, "[[recall]]")).split("\n")[:2] == ["1. from one", "2. from two"]
+    async with Driver.start(home) as first, Driver.start(home) as second:
+        session = await first.new(cwd)
+        await second.request("session/resume", {"sessionId": session, "cwd": str(cwd)})
+        await first.prompt(session, "from one")
+        await second.prompt(session, "from two")
+        assert (await first.ask(session, "[[recall]]")).split("\n")[:2] == ["1. from one", "2. from two"]
 
 
 async def test_list_filters_pages_and_titles(agent: Driver, cwd: Path, tmp_path: Path) -> None:

@@ -54,12 +54,12 @@ def test_state_follows_from_the_records(tmp_path: Path) -> None:
 def test_each_reader_sees_what_others_append(tmp_path: Path) -> None:
     """L5: Two processes may share a file; each reads what the other appends, once."""
     store = open_store(tmp_path)
-    one = _file(store)
-    two = store.find(one.id)
+    path = _file(store)
+    two = store.find(path.id)
     assert two is not None
-    for turn, file in enumerate([one, two, one, two], start=1):
+    for turn, file in enumerate([path, two, path, two], start=1):
         file.append(_prompt(turn, f"text {turn}"))
-        assert one.state().turns == two.state().turns == turn
+        assert path.state().turns == two.state().turns == turn
 
 
 @given(cut=st.integers(min_value=0))
@@ -95,14 +95,14 @@ def test_a_fork_is_a_copy_with_its_own_header(tmp_path: Path) -> None:
     """L5: A fork has the parent's records so far, its own id and folder, and develops independently."""
     store = open_store(tmp_path)
     parent = _file(store)
-    kept: list[Record] = [SettingRecord(at=AT, mode="auto", cwd="/moved"), _prompt(1, "a")]
-    for record in kept:
+    records: list[Record] = [SettingRecord(at=AT, mode="auto", cwd="/moved"), _prompt(1, "a")]
+    for record in records:
         parent.append(record)
     fork = store.fork(parent, "/elsewhere")
     parent.append(_prompt(2, "b"))
     header, *copied, _ = fork.records()
     assert isinstance(header, SessionRecord)
-    assert (header.id, header.forked_from, copied) == (fork.id, parent.id, kept)
+    assert (header.id, header.forked_from, copied) == (fork.id, parent.id, records)
     state = fork.state()
     assert (state.folder, state.mode, state.texts) == ("/elsewhere", "auto", ["a"])
     assert sorted(os.listdir(tmp_path)) == sorted(f"{each.id}.jsonl" for each in (parent, fork))

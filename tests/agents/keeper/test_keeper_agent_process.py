@@ -128,11 +128,11 @@ def test_an_agent_that_does_not_read() -> None:
     for line in lines:
         stdin.put(line)
     assert stdin.size > 0
-    said = b""
-    while stdin.size or len(said) < sum(len(line) + 1 for line in lines):
-        said += os.read(read, 65536)
+    output = b""
+    while stdin.size or len(output) < sum(len(line) + 1 for line in lines):
+        output += os.read(read, 65536)
         stdin.write()
-    assert said.split(b"\n") == [*lines, b""]
+    assert output.split(b"\n") == [*lines, b""]
     os.close(read)
     stdin.put(b"nobody hears this")
     assert stdin.shut

@@ -31,17 +31,17 @@ def lines(client: RawClient, count: int) -> list[bytes]:
 async def test_everything_after_a_number_then_live(keepers: Keepers) -> None:
     """O2: A server receives everything after its last number and then live lines, once and in order."""
     link = await keepers.start("cat")
-    said = [b"line %d" % number for number in range(1, 6)]
-    for number, line in enumerate(said):
+    lines = [b"line %d" % number for number in range(1, 6)]
+    for number, line in enumerate(lines):
         await link.send(line, str(number))
     await read(link, 5)
     for last in range(6):
         await link.leave()
         link = await keepers.attach(link, last)
-        assert (link.welcome.first, link.welcome.next) == (1, len(said) + 1)
-        said.append(b"live after %d" % last)
-        await link.send(said[-1], f"live {last}")
-        assert await read(link, len(said) - last) == said[last:]
+        assert (link.welcome.first, link.welcome.next) == (1, len(lines) + 1)
+        lines.append(b"live after %d" % last)
+        await link.send(lines[-1], f"live {last}")
+        assert await read(link, len(lines) - last) == lines[last:]
 
 
 async def test_one_at_a_time(keepers: Keepers) -> None:
@@ -163,9 +163,9 @@ async def test_no_frame_ends_a_keeper(keepers: Keepers) -> None:
     await link.leave()
     key = keeper_key(keepers.root, link.folder.name)
     hello = frames.message(frames.HELLO, version=VERSION, key=key, last=0)
-    for name, said in [*SAID_FIRST.items(), *((name, hello + said) for name, said in SAID_LATER.items())]:
+    for name, data in [*SAID_FIRST.items(), *((name, hello + data) for name, data in SAID_LATER.items())]:
         with RawClient(link.folder) as client:
-            client.say(said)
+            client.say(data)
             code, text = client.hear_note()
             assert (code, f"version {VERSION}" in text) == ("protocol", True), name
             assert client.hear() is None
@@ -244,10 +244,10 @@ async def test_both_directions_are_journaled_in_order(keepers: Keepers) -> None:
         await link.send(b"line %d" % number, f"key {number}")
         await read(link, 1)
     await link.end()
-    found = [(head.kind, head.first, payload) for head, payload in read_journal(link.folder / "journal")]
+    journaled = [(head.kind, head.first, payload) for head, payload in read_journal(link.folder / "journal")]
     expected: list[tuple[int, int, bytes]] = []
     for number in range(1, 4):
         expected.append((frames.SEND, number, b"key %d" % number))
         expected.append((frames.LINES, number, b"line %d\n" % number))
-    assert found == expected
+    assert journaled == expected
     assert gone(keeper_pid(link))

@@ -51,9 +51,9 @@ def test_files() -> None:
 
 def test_limits() -> None:
     """O2: The documented limits are those of the program."""
-    said = names("Limits")
-    assert len(said) > 15
-    for name, value in said.items():
+    documented = names("Limits")
+    assert len(documented) > 15
+    for name, value in documented.items():
         module, _, constant = name.rpartition(".")
         assert getattr(importlib.import_module(f"bough.agents.{module}"), constant) == float(value), name
 
@@ -65,5 +65,5 @@ def test_the_example_that_reads_a_journal(tmp_path: Path) -> None:
         frames.send_frame("key", b"hello") + frames.frame(frames.LINES, b"hi\n", first=1)
     )
     command = [sys.executable, "-c", script, str(tmp_path / "journal")]
-    said = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    assert said.splitlines() == ["2 0 b'keyhello'", "17 1 b'hi\\n'"]
+    output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert output.splitlines() == ["2 0 b'keyhello'", "17 1 b'hi\\n'"]

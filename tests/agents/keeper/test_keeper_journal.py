@@ -34,9 +34,9 @@ def lines_of(path: Path, after: int = 0) -> list[bytes]:
 
 def fed(book: Journal, after: int) -> list[bytes]:
     """Returns the lines that a client which has everything up to this one receives."""
-    found = book.after(after)
-    assert not isinstance(found, Lost)
-    place, data = found
+    later = book.after(after)
+    assert not isinstance(later, Lost)
+    place, data = later
     while more := book.read(place):
         data += more
     lines: list[bytes] = []
@@ -239,14 +239,14 @@ def test_any_lines_in_any_blocks(
 @settings(max_examples=80)
 @given(st.lists(st.tuples(st.booleans(), st.binary(max_size=80)), min_size=1, max_size=12), st.data())
 def test_any_truncation_is_a_prefix(
-    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bytes]], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[bool, bytes]], data: st.DataObject
 ) -> None:
     """Q4: Wherever a journal is cut off, its records and lines are the first ones of the whole, each once."""
     path = tmp_path_factory.mktemp("journal")
     fd = os.open(path, os.O_RDONLY)
     try:
         book = Journal(fd)
-        for number, (ours, text) in enumerate(said):
+        for number, (ours, text) in enumerate(entries):
             if ours:
                 book.add_sent(b"key:%d" % number)
             else:
@@ -262,9 +262,9 @@ def test_any_truncation_is_a_prefix(
     assert end <= size, "no more than is there"
     assert len(left) == len(records) or end + frames.HEADER.size + records[len(left)].head.length > size, "all of it"
     after = data.draw(st.integers(0, len(lines)))
-    found = lines_of(path)
-    assert found == lines[: len(found)]
-    assert lines_of(path, after) == found[after:]
+    read_lines = lines_of(path)
+    assert read_lines == lines[: len(read_lines)]
+    assert lines_of(path, after) == read_lines[after:]
     assert read_sent(path) <= keys
 
 

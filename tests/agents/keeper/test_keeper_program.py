@@ -78,8 +78,8 @@ def test_it_needs_the_standard_library_alone() -> None:
         f"import sys; sys.path.insert(0, {str(source)!r}); import bough.agents.keeper.__main__; "
         "import json; print(json.dumps([sorted(sys.modules), sys.path]))"
     )
-    said = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True).stdout
-    modules, path = json.loads(said)
+    output = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True).stdout
+    modules, path = json.loads(output)
     assert not [folder for folder in path if "site-packages" in folder]
     ours = {name for name in modules if name.partition(".")[0] == "bough"}
     assert "bough.agents.keeper.main_loop" in ours
@@ -134,8 +134,10 @@ async def test_a_folder_of_any_depth(tmp_path: Path) -> None:
 async def test_the_only_socket(keepers: Keepers) -> None:
     """O2: The socket in its folder is the only one it listens on."""
     link = await keepers.start("cat")
-    found = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{keeper_pid(link)}/fd")]
-    assert len([name for name in found if name.startswith("socket:")]) == 2  # the listening socket, and our connection
+    targets = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{keeper_pid(link)}/fd")]
+    assert (
+        len([name for name in targets if name.startswith("socket:")]) == 2
+    )  # the listening socket, and our connection
     with RawClient(link.folder) as client:
         client.hello()
         assert client.hear_kind(frames.NOTE).text()["code"] == "busy"
@@ -149,9 +151,9 @@ def test_a_late_start(keepers: Keepers) -> None:
     asked = time.time() - 60
     os.utime(folder / files.START, (asked, asked))
     program = [sys.executable, "-I", "-m", "bough.agents.keeper", str(folder)]
-    said = subprocess.run(program, capture_output=True, check=True)
-    assert said.stdout == b""
-    assert b"this start was requested 6" in said.stderr
+    run = subprocess.run(program, capture_output=True, check=True)
+    assert run.stdout == b""
+    assert b"this start was requested 6" in run.stderr
     assert os.listdir(folder) == []
 
 

@@ -60,12 +60,12 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Keepe
     await eventually(lambda: gone(keeper_pid(link)))
     assert journal.stat().st_size == whole + 20, "the last record is torn"
     assert await read_to_end(link) == ([], keeper_folder.Exit(code=None, signal=None, stderr=""))
-    found = await launcher.attach(link.folder.name, 0)
+    attached = await launcher.attach(link.folder.name, 0)
     assert gone(link.pid)
-    assert isinstance(found, DeadAgentLink)
-    assert not await found.send(b"first", "prompt:1:1")
-    assert await found.send(second, "prompt:2:1") == (torn == "send")
-    lines, exit = await read_to_end(found)
+    assert isinstance(attached, DeadAgentLink)
+    assert not await attached.send(b"first", "prompt:1:1")
+    assert await attached.send(second, "prompt:2:1") == (torn == "send")
+    lines, exit = await read_to_end(attached)
     assert (lines, exit.code, exit.signal) == ([b"first"], None, None)
     assert await read_to_end(await launcher.attach(link.folder.name, last)) == ([], exit)
 
@@ -82,8 +82,8 @@ async def test_killed_at_any_moment(keepers: Keepers, launcher: KeeperLauncher, 
         link.confirm(stored)
         await read(link, 10_000)
     os.kill(keeper_pid(link), signal.SIGKILL)
-    found = await launcher.attach(link.folder.name, stored)
-    more, exit = await read_to_end(found)
+    attached = await launcher.attach(link.folder.name, stored)
+    more, exit = await read_to_end(attached)
     assert exit.code is None
     assert gone(link.pid)
     lines += more
@@ -97,9 +97,9 @@ async def test_orphans_are_found_by_their_mark(keepers: Keepers, launcher: Keepe
     commands = [int(line) for line in await read(link, 2)]
     os.kill(keeper_pid(link), signal.SIGKILL)
     assert not gone(link.pid)
-    found = await launcher.attach(link.folder.name, 2)
+    attached = await launcher.attach(link.folder.name, 2)
     assert all(gone(pid) for pid in (*commands, link.pid))
-    assert (await read_to_end(found))[0] == []
+    assert (await read_to_end(attached))[0] == []
     await launcher.drop(link.folder.name)
     assert launcher.names() == []
 
@@ -108,11 +108,11 @@ async def test_an_agent_that_ended_before_its_keeper(keepers: Keepers, launcher:
     """O2: If the agent ended before its keeper died, its last lines and its exit are found."""
     link = await keepers.start("sh", "-c", "echo one; echo two; echo why >&2; exit 3")
     await eventually(lambda: gone(keeper_pid(link)))
-    found = await launcher.attach(link.folder.name, 1)
-    lines, exit = await read_to_end(found)
+    attached = await launcher.attach(link.folder.name, 1)
+    lines, exit = await read_to_end(attached)
     assert (lines, exit.code, exit.stderr) == ([b"two"], 3, "why\n")
-    assert found.stderr_tail() == "why\n"
-    assert await found.end() == exit
+    assert attached.stderr_tail() == "why\n"
+    assert await attached.end() == exit
 
 
 async def test_a_keeper_that_does_not_answer(
@@ -129,10 +129,10 @@ async def test_a_keeper_that_does_not_answer(
     assert await read(link, 1) == [b"one"]
     await link.leave()
     os.kill(keeper_pid(link), signal.SIGSTOP)
-    found = await launcher.attach(link.folder.name, 0)
+    attached = await launcher.attach(link.folder.name, 0)
     assert gone(keeper_pid(link))
     assert gone(link.pid)
-    assert (await read_to_end(found))[0] == [b"one"]
+    assert (await read_to_end(attached))[0] == [b"one"]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version":1}', b"null"])
@@ -145,8 +145,8 @@ async def test_a_file_that_a_crash_has_garbled(keepers: Keepers, launcher: Keepe
     (link.folder / KEEPER).write_bytes(content)
     (link.folder / "exit.json").write_bytes(content)
     os.utime(link.folder, (1e9, 1e9))
-    found = await launcher.attach(link.folder.name, 0)
-    assert (await read_to_end(found))[0] == [b"one"]
+    attached = await launcher.attach(link.folder.name, 0)
+    assert (await read_to_end(attached))[0] == [b"one"]
     assert gone(link.pid)
 
 

@@ -30,7 +30,7 @@ async def test_a_command_is_a_tool_call(terminal: Terminal, cwd: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said", "code", "signal"),
+    ("command", "message", "code", "signal"),
     [
         ("true", "done", 0, None),
         ("echo x", "exit 0", 0, None),
@@ -42,14 +42,14 @@ async def test_a_command_is_a_tool_call(terminal: Terminal, cwd: Path) -> None:
     ],
 )
 async def test_the_end_is_reported(
-    terminal: Terminal, cwd: Path, command: str, said: str, code: int | None, signal: str | None
+    terminal: Terminal, cwd: Path, command: str, message: str, code: int | None, signal: str | None
 ) -> None:
     """C1: A command is completed only with exit code 0; a short message says how it ended."""
     session = await terminal.open(cwd)
     tool = await terminal.run(session, command)
     assert (tool["rawOutput"]["exitCode"], tool["rawOutput"]["signal"]) == (code, signal)
     assert tool["status"] == ("completed" if code == 0 else "failed")
-    assert terminal.said(session) == said
+    assert terminal.said(session) == message
 
 
 async def test_stdout_and_stderr_keep_their_order(terminal: Terminal, cwd: Path) -> None:
@@ -210,9 +210,9 @@ async def test_the_shell_is_bash_unless_set_otherwise(home: Path, cwd: Path) -> 
 
 async def test_capabilities_are_advertised(terminal: Terminal, cwd: Path) -> None:
     """C1: Advertises all session methods, no images, and no MCP over the network."""
-    told = await terminal.request("initialize", {"protocolVersion": 7})
-    assert (told["protocolVersion"], told["agentInfo"]["name"]) == (1, "bough-terminal")
-    can: Json = told["agentCapabilities"]
+    answer = await terminal.request("initialize", {"protocolVersion": 7})
+    assert (answer["protocolVersion"], answer["agentInfo"]["name"]) == (1, "bough-terminal")
+    can: Json = answer["agentCapabilities"]
     assert can["sessionCapabilities"].keys() == {"list", "resume", "close", "delete", "fork"}
     assert (can["loadSession"], can["mcpCapabilities"]) == (True, {"http": False, "sse": False})
     server: Json = {"name": "x", "command": "/no/such/server", "args": [], "env": []}

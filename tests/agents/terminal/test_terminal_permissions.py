@@ -26,12 +26,12 @@ async def test_each_mode(terminal: Terminal, cwd: Path, mode: str) -> None:
 
 async def test_the_eight_modes_are_offered(terminal: Terminal, cwd: Path) -> None:
     """P1: Offers the eight modes under their own names; a session starts in `default`, which asks."""
-    told = await terminal.request("session/new", {"cwd": str(cwd), "mcpServers": []})
-    offered = [mode["id"] for mode in told["modes"]["availableModes"]]
+    answer = await terminal.request("session/new", {"cwd": str(cwd), "mcpServers": []})
+    offered = [mode["id"] for mode in answer["modes"]["availableModes"]]
     assert sorted(offered) == sorted(
         ["default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"]
     )
-    assert told["modes"]["currentModeId"] == "default"
+    assert answer["modes"]["currentModeId"] == "default"
 
 
 async def test_a_request_shows_the_command(terminal: Terminal, cwd: Path) -> None:

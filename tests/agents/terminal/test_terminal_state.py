@@ -106,8 +106,8 @@ async def test_too_many_exports_are_not_kept(terminal: Terminal, cwd: Path) -> N
     session = await terminal.open(cwd)
     (cwd / "sub").mkdir()
     big = "; ".join(f"export BIG{index}=$x" for index in range(3))
-    said = await terminal.output(session, f"cd sub; x=$(head -c 100000 /dev/zero | tr '\\0' x); {big}")
-    assert "too large to be kept" in said
+    output = await terminal.output(session, f"cd sub; x=$(head -c 100000 /dev/zero | tr '\\0' x); {big}")
+    assert "too large to be kept" in output
     assert await terminal.output(session, 'pwd; echo "${BIG0-none}"') == f"{cwd}/sub\nnone\n"
 
 
@@ -121,8 +121,8 @@ async def test_a_kill_loses_nothing(home: Path, cwd: Path, method: str) -> None:
         terminal.process.kill()
         await terminal.exit_code()
     async with Terminal.start(home) as terminal:
-        told = await terminal.request(method, {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
-        assert told["modes"]["currentModeId"] == "allow-all"
+        answer = await terminal.request(method, {"sessionId": session, "cwd": str(cwd), "mcpServers": []})
+        assert answer["modes"]["currentModeId"] == "allow-all"
         replayed = [each["update"]["sessionUpdate"] for each in terminal.updates]
         whole = ["user_message_chunk", "tool_call", "tool_call_update", "tool_call_update", "agent_message_chunk"]
         assert replayed == (whole if method == "session/load" else [])

@@ -12,5 +12,5 @@ from tests.support.server import Running
 
 @pytest.fixture
 async def editor(server: Running) -> AsyncGenerator[Editor]:
-    async with editing(server) as one:
-        yield one
+    async with editing(server) as editor:
+        yield editor

@@ -41,24 +41,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
 async def test_starts_and_shares_a_server(home: Path, tmp_path: Path) -> None:
     """C2: Two programs that start at once share one server, which stays when they are gone."""
     repo = make_repo(tmp_path / "repo")
-    async with Driver.launch("bough", "acp", initialize=False) as one:
-        async with Driver.launch("bough", "acp", initialize=False) as two:
-            for each in (one, two):
-                told = await asyncio.wait_for(each.request("initialize", {"protocolVersion": 1}), 60)
-                assert told["agentInfo"]["name"] == "bough"
+    async with Driver.launch("bough", "acp", initialize=False) as first:
+        async with Driver.launch("bough", "acp", initialize=False) as second:
+            for each in (first, second):
+                answer = await asyncio.wait_for(each.request("initialize", {"protocolVersion": 1}), 60)
+                assert answer["agentInfo"]["name"] == "bough"
             meta = {"bough": {"agent": "demo", "mode": "default"}}
-            new = await one.request("session/new", {"cwd": str(repo), "mcpServers": [], "_meta": meta})
+            new = await first.request("session/new", {"cwd": str(repo), "mcpServers": [], "_meta": meta})
             session = new["sessionId"]
-            two.decide = lambda _: None
-            await two.request("session/load", {"sessionId": session, "cwd": str(repo), "mcpServers": []})
-            await one.prompt(session, "[[run echo hi]] [[say both see it]]")
-            await two.until(lambda: "both see it" in two.said(session))
-            await two.until(lambda: len(two.withdrawn) == 1)
-            two.raw(b"\n  \nnot json\n")
-            await two.until(lambda: len(two.bad_lines) == 1)
+            second.decide = lambda _: None
+            await second.request("session/load", {"sessionId": session, "cwd": str(repo), "mcpServers": []})
+            await first.prompt(session, "[[run echo hi]] [[say both see it]]")
+            await second.until(lambda: "both see it" in second.said(session))
+            await second.until(lambda: len(second.withdrawn) == 1)
+            second.raw(b"\n  \nnot json\n")
+            await second.until(lambda: len(second.bad_lines) == 1)
         # A long line each way.
-        await one.prompt(session, f"[[say {'é' * 300_000}]]")
-        await eventually(lambda: one.said(session).endswith("é" * 300_000))
+        await first.prompt(session, f"[[say {'é' * 300_000}]]")
+        await eventually(lambda: first.said(session).endswith("é" * 300_000))
     server = json.loads((home / "server.json").read_text())
     assert psutil.pid_exists(server["pid"])
 
@@ -84,7 +84,10 @@ async def test_the_end_of_input_ends_the_program(server: Running) -> None:
 
 async def test_wrong_address_or_token(server: Running) -> None:
     """C2: Reports a missing server or a wrong token, and does not use another server."""
-    for url, token, said in ((server.url, "wrong", "4401"), ("http://127.0.0.1:9", server.token, "No server answers")):
+    for url, token, message in (
+        (server.url, "wrong", "4401"),
+        ("http://127.0.0.1:9", server.token, "No server answers"),
+    ):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "bough", "acp", "--url", url, "--token", token),
             stdin=subprocess.PIPE,
@@ -95,5 +98,5 @@ async def test_wrong_address_or_token(server: Running) -> None:
         out, err = await process.communicate()
         assert process.returncode == 1
         assert out == b""
-        assert said in err.decode() or "403" in err.decode(), err
+        assert message in err.decode() or "403" in err.decode(), err
     assert not (server.data / "none").exists()

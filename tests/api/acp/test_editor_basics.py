@@ -21,17 +21,17 @@ async def test_version_and_capabilities(server: Running) -> None:
         with pytest.raises(Refused, match="initialize first"):
             await editor.request("session/list", {})
         for version in (0, 2, 65535, 1):
-            told = await editor.request("initialize", {"protocolVersion": version})
-            assert told["protocolVersion"] == 1
-        told = await editor.request("initialize", {"protocolVersion": 1})
-        assert told["agentInfo"]["name"] == "bough"
-        assert told["agentCapabilities"] == {
+            answer = await editor.request("initialize", {"protocolVersion": version})
+            assert answer["protocolVersion"] == 1
+        answer = await editor.request("initialize", {"protocolVersion": 1})
+        assert answer["agentInfo"]["name"] == "bough"
+        assert answer["agentCapabilities"] == {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
             "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
         }
-        (way,) = told["authMethods"]
+        (way,) = answer["authMethods"]
         assert await editor.request("authenticate", {"methodId": way["id"]}) == {}
         with pytest.raises(Refused, match="-32602"):
             await editor.request("authenticate", {"methodId": "other"})
@@ -41,7 +41,9 @@ async def test_new_is_answered_first(editor: Editor) -> None:
     """C2: Nothing about a session is sent before its id; its commands follow."""
     session = await editor.open(title="Mine")
     await editor.until(lambda: "session_info_update" in editor.kinds(session))
-    answered = next(place for place, one in enumerate(editor.log) if one.get("result", {}).get("sessionId") == session)
+    answered = next(
+        place for place, message in enumerate(editor.log) if message.get("result", {}).get("sessionId") == session
+    )
     assert all(item["params"]["sessionId"] == session for item in editor.log[answered + 1 :])
     assert [item.get("method") for item in editor.log[: answered + 1]] == [None, None]
     (commands,) = editor.of(session, "available_commands_update")
@@ -86,8 +88,10 @@ async def test_prompt_with_permission(editor: Editor, server: Running) -> None:
     assert question["params"]["toolCall"]["toolCallId"] == call["toolCallId"]
     assert (call["kind"], call["status"]) == ("execute", "completed")
     before = editor.log[: editor.log.index(question)]
-    told = [item["params"]["update"].get("toolCallId") for item in before if item.get("method") == "session/update"]
-    assert call["toolCallId"] in told
+    announced = [
+        item["params"]["update"].get("toolCallId") for item in before if item.get("method") == "session/update"
+    ]
+    assert call["toolCallId"] in announced
     assert (editor.repo / "one.txt").exists()
     editor.decide = lambda _: "reject_once"
     await editor.prompt(session, "[[run echo two > two.txt]]")
@@ -129,8 +133,8 @@ async def test_blocks_of_a_prompt(editor: Editor) -> None:
     ]
     await editor.request("session/prompt", {"sessionId": session, "prompt": blocks})
     await editor.load(session)
-    (said,) = editor.of(session, "user_message_chunk")
-    assert said["content"]["text"].startswith("See [a.py](file:///a.py) please. [[say ok]]\nAttached, file:///b.py:")
+    (update,) = editor.of(session, "user_message_chunk")
+    assert update["content"]["text"].startswith("See [a.py](file:///a.py) please. [[say ok]]\nAttached, file:///b.py:")
     image = {"type": "image", "data": "", "mimeType": "image/png"}
     for prompt in ([image], [], [{"type": "text", "text": " "}]):
         with pytest.raises(Refused) as refused:
@@ -220,9 +224,9 @@ async def test_load_and_resume(server: Running, editor: Editor) -> None:
     live = editor.story(session)
     async with editing(server) as late:
         loading = late.send("session/load", {"sessionId": session, "cwd": str(late.repo), "mcpServers": []})
-        told = await late.answer(loading)
-        assert told["modes"]["currentModeId"] == "bypassPermissions"
-        before = next(place for place, one in enumerate(late.log) if one.get("id") == loading)
+        answer = await late.answer(loading)
+        assert answer["modes"]["currentModeId"] == "bypassPermissions"
+        before = next(place for place, message in enumerate(late.log) if message.get("id") == loading)
         assert [item for item in late.log[before + 1 :] if "update" in item.get("params", {})] == []
         past = late.story(session)
         assert [item for item in past if item["kind"] != "user_message_chunk"] == live
@@ -232,9 +236,9 @@ async def test_load_and_resume(server: Running, editor: Editor) -> None:
             await other.load(session, "session/resume")
             assert other.story(session) == []
             await editor.prompt(session, "[[say three]]")
-            for one in (late, other):
-                await one.heard(session, "three")
-                assert message_texts(one.story(session))[-2:] == ["[[say three]]", "three"]
+            for message in (late, other):
+                await message.heard(session, "three")
+                assert message_texts(message.story(session))[-2:] == ["[[say three]]", "three"]
         # If the editor loads the session again, its own prompts are part of the past.
         since = len(editor.updates)
         await editor.load(session)
@@ -255,15 +259,15 @@ async def test_fork(editor: Editor, server: Running) -> None:
         "mcpServers": [mcp],
         "_meta": {"bough": {"title": "F"}},
     }
-    told = await editor.request("session/fork", params)
-    fork = told["sessionId"]
-    assert told["_meta"]["bough"]["forkedFromSessionId"] == session
+    forked = await editor.request("session/fork", params)
+    fork = forked["sessionId"]
+    assert forked["_meta"]["bough"]["forkedFromSessionId"] == session
     await editor.prompt(fork, "[[say after]]")
     async with editing(server) as late:
         await late.load(fork)
-        said = message_texts(late.story(fork))
-        assert said[:2] == ["[[say before]]", "before"]
-        assert said[-2:] == ["[[say after]]", "after"]
+        texts = message_texts(late.story(fork))
+        assert texts[:2] == ["[[say before]]", "before"]
+        assert texts[-2:] == ["[[say after]]", "after"]
     (known,) = (await server.client.get(f"/api/sessions/{fork}"))["mcpServerIds"]
     assert (await server.client.get("/api/mcp-servers"))["mcpServers"][0]["id"] == known
     assert (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"] == []
@@ -283,8 +287,8 @@ async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
         second = await editor.request("session/list", {"cwd": str(editor.repo), "cursor": first["nextCursor"]})
         assert [item["sessionId"] for item in (*first["sessions"], *second["sessions"])] == sessions[::-1]
         assert "nextCursor" not in second
-        (found,) = (await editor.request("session/list", {"cwd": str(link)}))["sessions"]
-        assert (found["sessionId"], found["cwd"]) == (deep["sessionId"], str(inner))
+        (listed,) = (await editor.request("session/list", {"cwd": str(link)}))["sessions"]
+        assert (listed["sessionId"], listed["cwd"]) == (deep["sessionId"], str(inner))
         fork = await editor.request("session/fork", {"sessionId": sessions[0], "cwd": str(editor.repo)})
         newest = (await editor.request("session/list", {}))["sessions"][0]
         assert newest["sessionId"] == fork["sessionId"]

@@ -74,8 +74,8 @@ async def test_lines_that_are_not_messages(editor: Editor) -> None:
     """C2: Each gets an error that says what is wrong, and the connection stays open."""
     for line, code in NONSENSE:
         editor.raw(line)
-        told = len(editor.bad_lines)
-        await editor.until(lambda told=told: len(editor.bad_lines) > told)
+        reported = len(editor.bad_lines)
+        await editor.until(lambda reported=reported: len(editor.bad_lines) > reported)
         assert editor.bad_lines[-1]["code"] == code, line[:80]
     for number, (method, params, code) in enumerate(REQUESTS):
         id = f"wrong {number}"
@@ -205,7 +205,7 @@ async def test_an_editor_that_does_not_read(server: Running, editor: Editor, mon
 
 
 async def test_only_authorized_editors_connect(server: Running) -> None:
-    """A6, C2: Refuses connections without the token or from a foreign page."""
+    """L1, C2: Refuses connections without the token or from a foreign page."""
     address = f"{server.url.replace('http', 'ws', 1)}/acp"
     good = {"authorization": f"Bearer {server.token}"}
     for headers in ({}, {"authorization": "Bearer wrong"}, good | {"origin": "http://evil.example"}):

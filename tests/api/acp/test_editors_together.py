@@ -16,8 +16,8 @@ from tests.support.server import Running
 
 def queue_of(editor: Editor, session: str) -> Json:
     """Returns what the editor last learned about the queue."""
-    told = [item["_meta"]["bough"]["queue"] for item in editor.of(session, "session_info_update") if "_meta" in item]
-    return told[-1] if told else {"waiting": [], "paused": False}
+    queues = [item["_meta"]["bough"]["queue"] for item in editor.of(session, "session_info_update") if "_meta" in item]
+    return queues[-1] if queues else {"waiting": [], "paused": False}
 
 
 async def test_same_turn_for_all(server: Running, editor: Editor) -> None:
@@ -188,8 +188,8 @@ async def test_load_during_the_editors_own_turn(editor: Editor) -> None:
     assert [await editor.answer(turn) for turn in turns] == [{"stopReason": "end_turn"}] * 2
     assert loads > 1
     await editor.heard(session, "no. 1")
-    told = "".join(message_texts(editor.story(session, since)))
-    assert (told.count("no. 0"), told.count("no. 1")) in ((1, 1), (2, 1), (2, 2))
+    text = "".join(message_texts(editor.story(session, since)))
+    assert (text.count("no. 0"), text.count("no. 1")) in ((1, 1), (2, 1), (2, 2))
 
 
 async def test_requests_of_children(server: Running, editor: Editor) -> None:
@@ -236,12 +236,12 @@ async def test_many_at_once(server: Running, editor: Editor) -> None:
         done = asyncio.Event()
 
         async def watch() -> list[Json]:
-            async with editing(server) as one:
-                await one.load(session)
+            async with editing(server) as another:
+                await another.load(session)
                 ready.release()
                 await done.wait()
-                await one.heard(session, "over")
-                return one.story(session)
+                await another.heard(session, "over")
+                return another.story(session)
 
         ready = asyncio.Semaphore(0)
         watchers = [group.create_task(watch()) for _ in range(12)]

@@ -38,8 +38,8 @@ def _message(number: int) -> tuple[str, Json, Json]:
             result = {"status": "completed", "content": [part], "output": {"code": number}}
             row = {"type": "tool", "toolCallId": f"call-{number}", "tool": "run", "title": f"Run {number}"}
             call = {"title": f"Run {number}", "kind": "execute", "status": "completed", "rawInput": given}
-            told = {"sessionUpdate": "tool_call", **call, "content": [part], "rawOutput": {"code": number}}
-            return "agent", row | {"kind": "execute", "args": given, "result": result}, told
+            update = {"sessionUpdate": "tool_call", **call, "content": [part], "rawOutput": {"code": number}}
+            return "agent", row | {"kind": "execute", "args": given, "result": result}, update
 
 
 def _chunk(who: str, text: str) -> Json:
@@ -53,9 +53,9 @@ def _write(server: Running, session: str) -> Iterator[Json]:
     rows: list[tuple[Any, ...]] = []
     for number in range(MANY):
         id = new_id()
-        role, content, told = _message(number)
+        role, content, update = _message(number)
         rows.append((id, session, number + 1, role, msgspec.json.encode(content).decode(), moment, moment))
-        yield told | {("toolCallId" if told["sessionUpdate"] == "tool_call" else "messageId"): id}
+        yield update | {("toolCallId" if update["sessionUpdate"] == "tool_call" else "messageId"): id}
     connection = sqlite3.connect(server.data / "bough.db")
     with connection:
         connection.executemany(
@@ -75,10 +75,12 @@ async def test_ten_thousand_messages(server: Running, editor: Editor) -> None:
     await editor.load(session)
     assert time.monotonic() - begun < MOST_SECONDS
     answered = next(place for place in range(len(editor.log) - 1, 0, -1) if "result" in editor.log[place])
-    told = [item["params"]["update"] for item in editor.log[before:answered] if item.get("method") == "session/update"]
-    told = [item for item in told if "messageId" in item or "toolCallId" in item]
-    assert told == expected
-    assert len(told) == MANY
+    updates = [
+        item["params"]["update"] for item in editor.log[before:answered] if item.get("method") == "session/update"
+    ]
+    updates = [item for item in updates if "messageId" in item or "toolCallId" in item]
+    assert updates == expected
+    assert len(updates) == MANY
     await editor.prompt(session, "[[say after all that]]")
     assert editor.said(session).endswith("after all that")
 

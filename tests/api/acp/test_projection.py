@@ -33,7 +33,10 @@ anything = st.recursive(leaves, nested, max_leaves=4)
 def made(**fields: Any) -> Strategy:
     """Builds objects with these fields, each a value or a strategy."""
     return st.fixed_dictionaries(
-        {name: one if isinstance(one, strategies.SearchStrategy) else st.just(one) for name, one in fields.items()}
+        {
+            name: value if isinstance(value, strategies.SearchStrategy) else st.just(value)
+            for name, value in fields.items()
+        }
     )
 
 
@@ -42,9 +45,9 @@ def some(**fields: Strategy) -> Strategy:
     return st.fixed_dictionaries({}, optional=fields)
 
 
-def several(*found: Strategy) -> Strategy:
+def several(*choices: Strategy) -> Strategy:
     """Builds a list of a few of these, or something else altogether."""
-    return st.lists(st.one_of(*found, anything), max_size=3) | anything
+    return st.lists(st.one_of(*choices, anything), max_size=3) | anything
 
 
 blocks = st.one_of(
@@ -146,21 +149,21 @@ def test_a_replay_equals_the_live_stream(transcript: list[Said], data: strategie
     replayed: list[Json] = []
     for number, (role, contents) in enumerate(transcript):
         replayed += projection.show(shown(number, role, contents[-1], number))
-    told = live(transcript, data.draw)
-    assert last_plan(summarize_updates(told)) == last_plan(summarize_updates(replayed))
+    updates = live(transcript, data.draw)
+    assert last_plan(summarize_updates(updates)) == last_plan(summarize_updates(replayed))
     if AcpSchema.at_hand():
         schema = AcpSchema.load()
-        for update in (*told, *replayed):
+        for update in (*updates, *replayed):
             params = {"sessionId": "s", "update": update}
             schema.check_agent_line(
                 msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params}), {}
             )
 
 
-def last_plan(found: list[Json]) -> list[Json]:
+def last_plan(items: list[Json]) -> list[Json]:
     """Moves plans to the end, because a plan's position depends on when it started, and only its last content is
     kept."""
-    return sorted(found, key=lambda one: one["kind"] == "plan")
+    return sorted(items, key=lambda item: item["kind"] == "plan")
 
 
 def test_a_gap_is_noticed() -> None:

@@ -36,8 +36,8 @@ class Person:
         return RequestPermissionResponse(outcome=AllowedOutcome(option_id=chosen.option_id, outcome="selected"))
 
     def said(self, session_id: str, kind: str = "agent_message_chunk") -> str:
-        told = [one for id, one in self.updates if id == session_id and one.session_update == kind]
-        return "".join(item.content.text for item in told)
+        updates = [update for id, update in self.updates if id == session_id and update.session_update == kind]
+        return "".join(item.content.text for item in updates)
 
     async def heard(self, session_id: str, text: str) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -53,12 +53,12 @@ async def test_life_of_a_session(server: Running) -> None:
     person: Any = Person()
     command = (sys.executable, "-m", "bough", "acp", "--data", str(server.data))
     async with spawn_agent_process(person, *command, use_unstable_protocol=True) as (bough, _process):
-        told = await bough.initialize(protocol_version=1, client_capabilities=ClientCapabilities())
-        assert told.protocol_version == 1
-        assert told.agent_info is not None
-        assert told.agent_info.name == "bough"
-        assert told.auth_methods
-        await bough.authenticate(method_id=told.auth_methods[0].id)
+        initialized = await bough.initialize(protocol_version=1, client_capabilities=ClientCapabilities())
+        assert initialized.protocol_version == 1
+        assert initialized.agent_info is not None
+        assert initialized.agent_info.name == "bough"
+        assert initialized.auth_methods
+        await bough.authenticate(method_id=initialized.auth_methods[0].id)
         new = await bough.new_session(cwd=repo, mcp_servers=[], bough={"agent": "demo", "mode": "default"})
         session = new.session_id
         assert new.modes is not None

@@ -12,10 +12,10 @@ KNOWS: Json = {"subagents": {}}
 
 def shown_child(editor: Editor, parent: str, child: str) -> Json:
     """Returns the merged updates about a child on its parent."""
-    found: Json = {}
+    merged: Json = {}
     for item in editor.of(parent, "subagent_update"):
-        found |= item if item["sessionId"] == child else {}
-    return found
+        merged |= item if item["sessionId"] == child else {}
+    return merged
 
 
 async def announced(editor: Editor, parent: str, count: int = 1) -> str:
@@ -41,7 +41,7 @@ async def test_children_are_subagents(server: Running) -> None:
         await editor.until(lambda: shown_child(editor, session, child)["state"] == {"state": "idle"})
         states = [item.get("state") for item in editor.of(session, "subagent_update")]
         assert {"state": "running"} in states
-        first = next(number for number, one in enumerate(editor.updates) if one["sessionId"] == child)
+        first = next(number for number, change in enumerate(editor.updates) if change["sessionId"] == child)
         announcement = [
             update["update"]["sessionUpdate"] for update in editor.updates[:first] if update["sessionId"] == session
         ]

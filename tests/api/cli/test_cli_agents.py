@@ -92,9 +92,9 @@ def test_a_handshake_with_built_in_agents(folder: Path, name: str) -> None:
         "mode",
         "end",
     ]
-    told = tried(folder, name)
-    assert (told.code, told.err) == (0, "")
-    assert "acceptEdits → acceptEdits: set" in told.out and told.out.endswith(" works.\n")
+    result = tried(folder, name)
+    assert (result.code, result.err) == (0, "")
+    assert "acceptEdits → acceptEdits: set" in result.out and result.out.endswith(" works.\n")
 
 
 def test_a_prompt_is_sent_on_request(folder: Path, tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_a_prompt_is_sent_on_request(folder: Path, tmp_path: Path) -> None:
     heard = tmp_path / "heard"
     describe(tmp_path, "wants", ["{python}", "-m", "tests.support.misbehaving_agents.requests_permission", str(heard)])
     assert (tried(folder, "wants").code, heard.exists()) == (0, False)
-    said = tried(folder, "wants", "--prompt", json.dumps({"call": {"title": "Remove it all", "kind": "execute"}}))
-    assert said.code == 0 and "(no text)" in said.out
-    assert said.err == "Refused: Remove it all\n"
+    result = tried(folder, "wants", "--prompt", json.dumps({"call": {"title": "Remove it all", "kind": "execute"}}))
+    assert result.code == 0 and "(no text)" in result.out
+    assert result.err == "Refused: Remove it all\n"
     assert json.loads(heard.read_text().splitlines()[-1]) == {"answer": "no"}
     code, trial = seen(folder, "demo", "--prompt", "[[say hello]] [[run touch made]]", "--mode", "default")
     assert (code, trial["stopReason"]) == (0, "end_turn")
@@ -144,10 +144,10 @@ def test_a_failing_agent_is_explained(
     misbehaving(tmp_path, name)
     if name == "silent":
         monkeypatch.setenv("BOUGH_INITIALIZE_TIMEOUT", "0.3")
-    said = tried(folder, name)
-    assert said.code == 1 and sentence in said.err
+    result = tried(folder, name)
+    assert result.code == 1 and sentence in result.err
     by_hand = f"Run it yourself to see its output: {sys.executable} -m tests.support.misbehaving_agents.{name}\n"
-    assert said.err.endswith(by_hand)
+    assert result.err.endswith(by_hand)
     failed, trial = seen(folder, name)
     assert (failed, trial["error"]["code"]) == (1, code)
     assert trial["steps"][-1]["name"] == "end"
@@ -163,9 +163,9 @@ def test_an_agent_that_does_not_end_by_itself(folder: Path, tmp_path: Path, name
 def test_an_agent_that_requires_a_login(folder: Path, tmp_path: Path) -> None:
     """C1: Prints the agent's own login message after everything learned before it."""
     written(tmp_path, "shy", LOGIN, '[login]\nenv = ["SHY_KEY_6F1C"]\nhow = "Set SHY_KEY_6F1C."')
-    said = tried(folder, "shy")
-    assert said.code == 1 and "none found. Set SHY_KEY_6F1C." in said.out
-    assert said.err == "Shy is not logged in, or its key was refused. Set SHY_KEY_6F1C.\n"
+    result = tried(folder, "shy")
+    assert result.code == 1 and "none found. Set SHY_KEY_6F1C." in result.out
+    assert result.err == "Shy is not logged in, or its key was refused. Set SHY_KEY_6F1C.\n"
     code, trial = seen(folder, "shy")
     assert (code, trial["error"]["code"], trial["protocol"], trial["loginFound"]) == (1, "agent_login", 1, False)
 
@@ -193,9 +193,9 @@ def test_a_login_runs_the_agents_own_command(folder: Path, tmp_path: Path) -> No
 def test_an_agent_that_does_not_accept_a_mode(folder: Path, tmp_path: Path) -> None:
     """P2: A mode that the agent does not accept is a failure."""
     written(tmp_path, "stubborn", STUBBORN, 'mode-option = "mode"\n[modes]\nplan = "plan"')
-    said = tried(folder, "stubborn", "--mode", "plan")
-    assert said.code == 1 and "plan → plan: not set" in said.out
-    assert "told to work in its mode 'plan' but stays in 'free'" in said.err
+    result = tried(folder, "stubborn", "--mode", "plan")
+    assert result.code == 1 and "plan → plan: not set" in result.out
+    assert "told to work in its mode 'plan' but stays in 'free'" in result.err
 
 
 def test_a_version_mismatch_is_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,9 +207,11 @@ def test_a_version_mismatch_is_named(folder: Path, tmp_path: Path, monkeypatch: 
     (tmp_path / "bin" / "package.json").write_text('{"version": "0.1.0"}')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     describe(tmp_path, "old", ["old-agent"], '[package]\nnpm = "old-agent"\nversion = "2.0.0"')
-    said = tried(folder, "old")
-    assert said.code == 1 and "0.1.0 (Bough was tested with 2.0.0)" in said.out
-    assert "This is version 0.1.0; Bough was tested with 2.0.0. Install that one: bough agents install old" in said.err
+    result = tried(folder, "old")
+    assert result.code == 1 and "0.1.0 (Bough was tested with 2.0.0)" in result.out
+    assert (
+        "This is version 0.1.0; Bough was tested with 2.0.0. Install that one: bough agents install old" in result.err
+    )
 
 
 def test_agents_that_cannot_be_started(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,8 +275,8 @@ async def test_one_agent_and_all_modes(server: Running, cli: Cli) -> None:
     assert len(narrow) == len(MODES) * (1 + len(names)) and narrow[0].strip() == MODES[0]
     assert "…" not in "".join([*wide, *narrow])
     agents = (await server.client.get("/api/agents"))["agents"]
-    one = json.loads((await cli("agents", "--json", "show", "codex")).out)
-    assert one == next(agent for agent in agents if agent["name"] == "codex")
+    codex = json.loads((await cli("agents", "--json", "show", "codex")).out)
+    assert codex == next(agent for agent in agents if agent["name"] == "codex")
     every = json.loads((await cli("agents", "modes", "--json")).out)["agents"]
     assert {row["name"]: row["modes"] for row in every} == {row["name"]: row["modes"] for row in agents}
     unknown = await cli("agents", "show", "nobody")
@@ -296,8 +298,8 @@ def test_doctor_reports_the_sandbox(
     """S6: `bough doctor` says whether agents are confined, and if not, why."""
     monkeypatch.setenv("BOUGH_SANDBOX", setting)
     monkeypatch.setenv("BOUGH_DATA", str(tmp_path / "data"))
-    found = Availability("/usr/bin/bwrap") if works else Availability(None, "Install the package bubblewrap.")
-    monkeypatch.setattr("bough.api.cli.doctor.checks.detect", lambda: found)
+    availability = Availability("/usr/bin/bwrap") if works else Availability(None, "Install the package bubblewrap.")
+    monkeypatch.setattr("bough.api.cli.doctor.checks.detect", lambda: availability)
     [check] = [item for item in json.loads(run_here(["doctor", "--json"]).out)["checks"] if item["name"] == "sandbox"]
     assert check["state"] == state
     assert works or check["fix"] == "Install the package bubblewrap."

@@ -26,10 +26,10 @@ async def test_diffs_are_shown(server: Running, cli: Cli, task: dict[str, Any]) 
     assert "+++ b/a.txt" in whole and "-# A repository" in whole
     stat = (await cli("task", "diff", task["id"], "--stat")).out.splitlines()
     assert stat == ["D  README.md  +0 -1", "A  a.txt  +1 -0"]
-    one = (await cli("session", "diff", task["sessionId"], "--path", "a.txt")).out
-    assert "+one" in one and "README" not in one
-    found = json.loads((await cli("session", "diff", task["sessionId"], "--json")).out)
-    assert [file["path"] for file in found["files"]] == ["README.md", "a.txt"]
+    diff = (await cli("session", "diff", task["sessionId"], "--path", "a.txt")).out
+    assert "+one" in diff and "README" not in diff
+    report = json.loads((await cli("session", "diff", task["sessionId"], "--json")).out)
+    assert [file["path"] for file in report["files"]] == ["README.md", "a.txt"]
     other = await server.client.ask(task["sessionId"], "[[say nothing]]")
     assert (await cli("task", "diff", other["id"])).out == "No changes.\n"
     wrong = await cli("task", "diff", task["id"], "--path", "../x")

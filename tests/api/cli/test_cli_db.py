@@ -124,8 +124,8 @@ def test_doctor_finds_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (data / "agents" / "mine.toml").write_text("command = 3")
     monkeypatch.setenv("BOUGH_WORKSPACE_ROOT", str(tmp_path / "nowhere"))
     code, checks = _checks()
-    found = {name for name, check in checks.items() if check["state"] == "problem"}
-    assert (code, found) == (1, {"token", "agent file", "workspace root"})
+    problems = {name for name, check in checks.items() if check["state"] == "problem"}
+    assert (code, problems) == (1, {"token", "agent file", "workspace root"})
     assert checks["token"]["fix"] == f"Run: chmod 600 {data / 'token'}"
     # A stale file of a server that died is not a problem.
     assert checks["server"]["state"] == "warning"
@@ -133,15 +133,15 @@ def test_doctor_finds_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (data / "config.toml").write_text("colour = 1")
     code, checks = _checks()
     assert checks["database"]["state"] == checks["settings"]["state"] == "problem"
-    told = run_here(["doctor"])
-    assert told.code == 1 and "✗ database" in told.out and "colour" in told.out
+    result = run_here(["doctor"])
+    assert result.code == 1 and "✗ database" in result.out and "colour" in result.out
 
 
 async def test_doctor_of_a_running_server(server: Running, cli: Cli) -> None:
     """O5: Shows the version and the workspace root of a running server."""
-    said = json.loads((await cli("doctor", "--json")).out)
-    checks = {check["name"]: check for check in said["checks"]}
-    assert said["problems"] == 0 and f"Bough {__version__} answers at {server.url}" in checks["server"]["text"]
+    report = json.loads((await cli("doctor", "--json")).out)
+    checks = {check["name"]: check for check in report["checks"]}
+    assert report["problems"] == 0 and f"Bough {__version__} answers at {server.url}" in checks["server"]["text"]
     assert checks["workspace root"]["text"] == str(server.root)
     wrong = json.loads((await cli("doctor", "--json", "--url", server.url, "--token", "wrong")).out)
     assert {check["name"] for check in wrong["checks"] if check["state"] == "problem"} == {"server"}

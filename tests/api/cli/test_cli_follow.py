@@ -16,9 +16,9 @@ async def test_follow_prints_the_turn(server: Running, cli: Cli, session: dict[s
     """O5: `prompt -f` prints what the agent says and does, returns when the turn ends, and omits other turns."""
     await server.client.ask(session["id"], "[[say earlier]]")
     turn = "[[think hm]] [[say ünï 🙂]] [[plan A; B]] [[write x.txt hi]]"
-    said = await cli("session", "prompt", session["id"], turn, "-f")
+    result = await cli("session", "prompt", session["id"], turn, "-f")
     path = f"{server.root}/repo/x.txt"
-    assert (said.code, said.out) == (0, f"hm\n\nünï 🙂\n\nPlan\n○ A\n○ B\n\n✓ Write {path}\n")
+    assert (result.code, result.out) == (0, f"hm\n\nünï 🙂\n\nPlan\n○ A\n○ B\n\n✓ Write {path}\n")
 
 
 async def test_follow_reports_a_failure(server: Running, cli: Cli, session: dict[str, Any]) -> None:
@@ -30,16 +30,16 @@ async def test_follow_reports_a_failure(server: Running, cli: Cli, session: dict
 
 async def test_a_new_session_is_followed(server: Running, cli: Cli) -> None:
     """Q2, O5: `session new -p … -f` creates a session, prompts it and follows the turn in one command."""
-    told = await cli("session", "new", "-p", "hello", "-f", "-r", str(server.repo()))
-    assert (told.code, told.out) == (0, 'You said "hello". This is user turn 1.\n')
+    result = await cli("session", "new", "-p", "hello", "-f", "-r", str(server.repo()))
+    assert (result.code, result.out) == (0, 'You said "hello". This is user turn 1.\n')
 
 
 async def test_json_follow_prints_one_event_per_line(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """O5: With --json, -f prints the session's events, one per line, until the turn ends."""
-    said = await cli("session", "prompt", session["id"], "[[say a]] [[slow 3 0.05]]", "-f", "--json")
-    events = [json.loads(row) for row in said.out.splitlines()]
+    result = await cli("session", "prompt", session["id"], "[[say a]] [[slow 3 0.05]]", "-f", "--json")
+    events = [json.loads(row) for row in result.out.splitlines()]
     types = [event["type"] for event in events]
-    assert said.code == 0 and {"task.created", "message.created", "message.patched"} <= set(types)
+    assert result.code == 0 and {"task.created", "message.created", "message.patched"} <= set(types)
     assert (types[-1], events[-1]["data"]["status"]) == ("task.patched", "completed")
     cursors = [event["cursor"] for event in events if "objectId" in event]
     assert cursors == sorted(set(cursors))
@@ -61,8 +61,8 @@ async def test_a_question_is_printed_with_its_command(server: Running, cli: Cli,
     """P4: Without a terminal, the question is printed with a working command that answers it."""
     program = await start("session", "prompt", session["id"], "[[run echo x]]", "-f", BOUGH_DATA=str(server.data))
     await program.until("(or deny)")
-    told = next(row for row in program.out.splitlines() if "Answer: bough" in row)
-    command = told.partition("bough ")[2].split()[:3]
+    line = next(row for row in program.out.splitlines() if "Answer: bough" in row)
+    command = line.partition("bough ")[2].split()[:3]
     assert command[:2] == ["approval", "allow"]
     assert (await cli(*command)).code == 0
     ended = await program.end()

@@ -26,10 +26,10 @@ async def test_home_and_seen(server: Running, cli: Cli, session: dict[str, Any])
     for words in ("Approvals (1)", approval["id"][-8:], "ls -l", "Failed (1)", "bad one", "Unread (1)", "first"):
         assert words in shown
     assert "Today: 2 turns" in shown
-    found = json.loads((await cli("home", "--json")).out)
-    assert found == await client.get("/api/home")
-    said = await cli("session", "seen", session["id"][-8:])
-    assert (said.code, said.out.strip()) == (0, f"Session {session['id'][-8:]} is marked as read.")
+    home = json.loads((await cli("home", "--json")).out)
+    assert home == await client.get("/api/home")
+    result = await cli("session", "seen", session["id"][-8:])
+    assert (result.code, result.out.strip()) == (0, f"Session {session['id'][-8:]} is marked as read.")
     again = json.loads((await cli("session", "seen", session["id"], "--json")).out)
     assert again["seenAt"] is not None
     assert "Unread" not in (await cli("home")).out
@@ -44,8 +44,8 @@ async def test_losses(server: Running, cli: Cli) -> None:
     shown = await cli("worktree", "losses", tree["id"][-8:])
     assert "untracked    new.txt" in shown.out
     assert "1 uncommitted or untracked file (new.txt)" in shown.out
-    told = json.loads((await cli("worktree", "losses", tree["id"], "--json")).out)
-    assert told == await server.client.get(f"/api/worktrees/{tree['id']}/losses")
+    losses = json.loads((await cli("worktree", "losses", tree["id"], "--json")).out)
+    assert losses == await server.client.get(f"/api/worktrees/{tree['id']}/losses")
 
 
 async def test_tour(server: Running, cli: Cli) -> None:

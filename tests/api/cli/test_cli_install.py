@@ -98,8 +98,8 @@ def test_an_agent_is_installed_and_found(registry: Registry, tmp_path: Path) -> 
     assert "/tiny-agent.tgz" in registry.asked
     before = list(registry.asked)
     again = run_here(["agents", "install", "tiny", "tiny", "--json"])
-    (found,) = json.loads(again.out)["installed"]
-    assert (again.code, found["already"], found["version"]) == (0, True, "1.2.3")
+    (installed,) = json.loads(again.out)["installed"]
+    assert (again.code, installed["already"], installed["version"]) == (0, True, "1.2.3")
     assert registry.asked == before
     assert {path.name for path in folder.parent.iterdir()} == {"tiny", ".tiny.lock"}
     tried = run_here(["agents", "test", "tiny", "--cwd", str(tmp_path), "--json"])

@@ -67,15 +67,15 @@ async def _gone(pid: int) -> None:
 
 async def test_leftover_keepers_are_listed(left: Left) -> None:
     """O5: `doctor` names the running keeper, its processes, its session and its task, and says how to continue."""
-    said = await left.doctor()
-    (held,) = said["keepers"]
+    report = await left.doctor()
+    (held,) = report["keepers"]
     assert (held["alive"], held["sessionId"], held["taskId"]) == (True, left.session_id, left.task_id)
     assert held["taskStatus"] == "running" and len(held["processes"]) >= 2
     assert all(find(pid) for pid in (held["pid"], *held["processes"]))
-    check = next(check for check in said["checks"] if check["name"] == "keeper")
+    check = next(check for check in report["checks"] if check["name"] == "keeper")
     assert check["state"] == "warning" and f"session {left.session_id[-8:]} (first)" in check["text"]
     assert f"bough serve --data {left.data}" in check["fix"] and f"doctor --clean --data {left.data}" in check["fix"]
-    assert said["problems"] == 0
+    assert report["problems"] == 0
 
 
 async def test_clean_ends_them_and_the_turn_resumes(left: Left) -> None:
@@ -104,10 +104,10 @@ async def test_clean_ends_what_a_killed_keeper_left(left: Left) -> None:
     os.kill(held["processes"][-1], signal.SIGSTOP)
     os.kill(held["pid"], signal.SIGKILL)
     await _gone(held["pid"])
-    found = await left.doctor()
-    (orphans,) = found["keepers"]
+    report = await left.doctor()
+    (orphans,) = report["keepers"]
     assert (orphans["alive"], orphans["pid"], orphans["processes"]) == (False, None, held["processes"])
-    assert "is dead" in found["checks"][-1]["text"] and found["checks"][-1]["state"] == "warning"
+    assert "is dead" in report["checks"][-1]["text"] and report["checks"][-1]["state"] == "warning"
     assert (await left.cli("doctor", "--clean")).code == 0
     assert not any(find(pid) for pid in held["processes"])
     assert (await left.doctor())["keepers"] == []
@@ -116,9 +116,9 @@ async def test_clean_ends_what_a_killed_keeper_left(left: Left) -> None:
 async def test_a_running_server_keeps_its_agents(left: Left) -> None:
     """O5: While a server runs, its keepers are listed as its own, and `--clean` is refused."""
     async with serving(left.folder):
-        said = await left.doctor()
-        (held,) = said["keepers"]
-        assert [check["state"] for check in said["checks"] if check["name"] == "keeper"] == ["ok"]
+        report = await left.doctor()
+        (held,) = report["keepers"]
+        assert [check["state"] for check in report["checks"] if check["name"] == "keeper"] == ["ok"]
         refused = await left.cli("doctor", "--clean", "--json")
         assert refused.code == 1 and json.loads(refused.out)["error"]["code"] == "server_runs"
         assert find(held["pid"]) and len(refused.err.splitlines()) == 1

@@ -66,8 +66,8 @@ async def test_servers_are_added_and_shown(server: Running, cli: Cli) -> None:
     assert "KEY" in shown.out and "command" in shown.out and "url" not in shown.out
     shown_far = await cli("mcp", "show", "near")
     assert "Authorization" in shown_far.out and "key=***" in shown_far.out
-    said = [added, far, listed, shown, shown_far]
-    assert not any(secret in item.out + item.err for item in said for secret in SECRETS)
+    results = [added, far, listed, shown, shown_far]
+    assert not any(secret in item.out + item.err for item in results for secret in SECRETS)
     answer = await server.client.http.get("/api/mcp-servers?limit=20&offset=0")
     assert (await cli("mcp", "list", "--json")).out == answer.text + "\n"
     unknown = await cli("mcp", "show", "nobody", "--json")
@@ -109,8 +109,12 @@ async def test_servers_are_changed_and_removed(server: Running, cli: Cli, sessio
     assert far.code == 0 and "http://127.0.0.1:2/x" in far.out and "X-Key" in far.out and "header-3d" not in far.out
     assert made(await cli("mcp", "set", "far", "--no-header", "--json"))["headers"] == {}
     await cli("session", "set", session["id"], "--mcp", "other")
-    kept = await cli("mcp", "rm", "other", stdin="n\n")
-    assert kept.code == 1 and "Forget MCP server other" in kept.err and "Cancelled. Nothing was changed." in kept.err
+    refusal = await cli("mcp", "rm", "other", stdin="n\n")
+    assert (
+        refusal.code == 1
+        and "Forget MCP server other" in refusal.err
+        and "Cancelled. Nothing was changed." in refusal.err
+    )
     assert (await cli("mcp", "show", "other")).code == 0
     assert "is forgotten" in (await cli("mcp", "rm", "other", stdin="y\n")).out
     assert (await server.client.get(f"/api/sessions/{session['id']}"))["mcpServerIds"] == []
@@ -143,9 +147,9 @@ async def test_usage_errors_reveal_no_secret(server: Running, cli: Cli) -> None:
         ("set", "far", "--command", "/bin/cat"),
         ("set", "far", "--no-header", "--header", "A=header-3d"),
     ):
-        said = await cli("mcp", *wrong)
-        assert (said.code, said.out) == (2, ""), wrong
-        assert said.err and not any(secret in said.err for secret in SECRETS), wrong
+        result = await cli("mcp", *wrong)
+        assert (result.code, result.out) == (2, ""), wrong
+        assert result.err and not any(secret in result.err for secret in SECRETS), wrong
     wrong = await cli("session", "new", "--repo", str(server.repo()), "--env", "env-5b")
     assert wrong.code == 2 and "env-5b" not in wrong.err
     assert (await server.client.get("/api/mcp-servers"))["total"] == 2
@@ -182,18 +186,20 @@ async def test_servers_and_files_of_a_session_are_replaced(server: Running, cli:
     """L4, R1: `session set` replaces or removes servers and files, and keeps those that are not named."""
     known, folder = session["id"], Path(session["cwd"])
     (folder / "notes.md").write_text("remember")
-    one, two = [made(await cli("mcp", "add", name, "--command", "/bin/cat", "--json"))["id"] for name in ("one", "two")]
+    first, second = [
+        made(await cli("mcp", "add", name, "--command", "/bin/cat", "--json"))["id"] for name in ("one", "two")
+    ]
 
     async def change(*arguments: str) -> tuple[list[str], list[str]]:
         changed = made(await cli("session", "set", known, *arguments, "--json"))
         return changed["mcpServerIds"], changed["contextFiles"]
 
     notes = [str(folder / "notes.md")]
-    assert await change("--mcp", "one", "--mcp", two[-8:], "--context", "notes.md") == ([one, two], notes)
-    assert await change("--mcp", "two", "--mcp", "two") == ([two], notes)
-    assert await change("--title", "t") == ([two], notes)
+    assert await change("--mcp", "one", "--mcp", second[-8:], "--context", "notes.md") == ([first, second], notes)
+    assert await change("--mcp", "two", "--mcp", "two") == ([second], notes)
+    assert await change("--title", "t") == ([second], notes)
     assert await change("--mcp", "none") == ([], notes)
-    assert await change("--mcp", "one", "--no-context") == ([one], [])
+    assert await change("--mcp", "one", "--no-context") == ([first], [])
     fork = made(await cli("session", "fork", known, "--mcp", "none", "--json"))["sessionId"]
     assert (await server.client.get(f"/api/sessions/{fork}"))["mcpServerIds"] == []
     assert await change("--no-mcp") == ([], [])
@@ -203,8 +209,8 @@ async def test_servers_and_files_of_a_session_are_replaced(server: Running, cli:
 
 async def test_callback_settings_of_a_child_are_changed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """L4: `session set` changes only the named callback settings of a child and keeps the others."""
-    said = ("--instructions", "Be quick.", "--with-prompt", "--json")
-    child = made(await cli("session", "spawn", session["id"], "[[say hi]]", *said))["sessionId"]
+    options = ("--instructions", "Be quick.", "--with-prompt", "--json")
+    child = made(await cli("session", "spawn", session["id"], "[[say hi]]", *options))["sessionId"]
 
     async def change(*arguments: str) -> list[Any]:
         config = made(await cli("session", "set", child, *arguments, "--json"))["callback"]
@@ -237,5 +243,5 @@ async def test_names_are_completed(server: Running, cli: Cli, monkeypatch: pytes
 def test_help_says_where_the_url_of_bough_goes() -> None:
     """L4: Where `--url` means something else, the help says so."""
     for name in ("add", "set"):
-        told = " ".join(run_here(["mcp", name, "--help"]).out.replace("│", " ").split())
-        assert "bough --url URL mcp" in told
+        help_text = " ".join(run_here(["mcp", name, "--help"]).out.replace("│", " ").split())
+        assert "bough --url URL mcp" in help_text

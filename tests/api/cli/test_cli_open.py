@@ -38,8 +38,8 @@ async def test_the_link_is_printed(server: Running, cli: Cli) -> None:
     link = f"{server.url}/?token={server.token}"
     printed = await cli("open", "--print")
     assert (printed.code, printed.out, printed.err) == (0, f"{link}\n", "")
-    told = await cli("open", "--print", "--json")
-    assert json.loads(told.out) == {"link": link, "opened": False}
+    result = await cli("open", "--print", "--json")
+    assert json.loads(result.out) == {"link": link, "opened": False}
     async with httpx.AsyncClient() as browser:
         assert (await browser.get(link)).status_code == 303
     repo = await server.client.repo(server.repo())
@@ -55,12 +55,12 @@ async def test_the_browser_gets_the_link(server: Running, tmp_path: Path) -> Non
     ended = await opened(server, tmp_path, BROWSER.replace("FILE", repr(str(seen))), "--json")
     link = f"{server.url}/?token={server.token}"
     assert (ended.code, json.loads(ended.out)) == (0, {"link": link, "opened": True})
-    told = json.loads(seen.read_text("utf-8"))
-    assert (told["status"], told["to"]) == (303, link)
-    assert server.token not in told["started"]
+    arguments = json.loads(seen.read_text("utf-8"))
+    assert (arguments["status"], arguments["to"]) == (303, link)
+    assert server.token not in arguments["started"]
     async with httpx.AsyncClient() as other:
         with pytest.raises(httpx.ConnectError):
-            await other.get(told["started"])
+            await other.get(arguments["started"])
     quiet = await opened(server, tmp_path, BROWSER.replace("FILE", repr(str(seen))))
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 

@@ -39,8 +39,8 @@ async def test_rules_are_added_listed_and_ordered(server: Running, cli: Cli) -> 
     assert "at 2: ask tool write*, path docs/**" in changed.out
     assert (await rules(server))[1]["agent"] is None
     assert "is removed: deny command git push*" in (await cli("policy", "remove", short)).out
-    said = await cli("policy", "list", "--json")
-    assert json.loads(said.out)["rules"] == await rules(server) and len(await rules(server)) == 1
+    result = await cli("policy", "list", "--json")
+    assert json.loads(result.out)["rules"] == await rules(server) and len(await rules(server)) == 1
 
 
 async def test_wrong_rules_are_refused(server: Running, cli: Cli) -> None:
@@ -91,16 +91,16 @@ async def test_always_has_the_given_scope(server: Running, cli: Cli, session: Js
     question = await client.approval(session["id"])
     alone = await cli("approval", "allow", question["id"], "--scope", "worktree")
     assert alone.code == 2 and "--always" in alone.err
-    said = await cli("approval", "allow", question["id"][-8:], "--always", "--scope", "worktree")
-    assert "allowed from now on in this folder: touch made" in said.out
+    result = await cli("approval", "allow", question["id"][-8:], "--always", "--scope", "worktree")
+    assert "allowed from now on in this folder: touch made" in result.out
     await client.wait_task(task)
     head, row = (await cli("policy", "choices")).out.splitlines()
     assert head.split() == ["ID", "APPLIES", "TO", "AGENT", "KIND", "CHOSEN", "ACTION"]
     assert row.split()[1:5] == ["folder", "repo", "demo", "execute"] and row.endswith("touch made")
     explained = await cli("policy", "explain", "--session", session["id"], "--command", "touch made", "--json")
     assert json.loads(explained.out)["by"] == "choice"
-    for flags, found in (("--scope", "session"), 0), (("--scope", "worktree", "--session", session["id"]), 1):
-        assert json.loads((await cli("policy", "choices", *flags, "--json")).out)["total"] == found
+    for flags, total in (("--scope", "session"), 0), (("--scope", "worktree", "--session", session["id"]), 1):
+        assert json.loads((await cli("policy", "choices", *flags, "--json")).out)["total"] == total
     forgotten = await cli("policy", "forget", row.split()[0])
     assert forgotten.code == 0 and "touch made" in forgotten.out
     assert (await client.get("/api/policy/choices"))["total"] == 0

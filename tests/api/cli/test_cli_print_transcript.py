@@ -104,10 +104,10 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 
 def test_ids_in_sentences_are_short() -> None:
     """R5: Shortens complete ids in a sentence so that they still differ; ids in paths stay."""
-    one, other = new_id(), new_id()
-    said = formats.shorten(f"{one} and {other}; session {one}.")
-    assert said == f"{one[-8:]} and {other[-8:]}; session {one[-8:]}."
-    assert formats.shorten(f"/tmp/{one}/x") == f"/tmp/{one}/x"
+    first, other = new_id(), new_id()
+    shortened = formats.shorten(f"{first} and {other}; session {first}.")
+    assert shortened == f"{first[-8:]} and {other[-8:]}; session {first[-8:]}."
+    assert formats.shorten(f"/tmp/{first}/x") == f"/tmp/{first}/x"
 
 
 def test_short_ids_are_unique() -> None:
@@ -115,6 +115,6 @@ def test_short_ids_are_unique() -> None:
     ids = [new_id() for _ in range(50)]
     for complete in (True, False):
         forms = formats.short_forms(ids, complete=complete)
-        for one, form in forms.items():
+        for id, form in forms.items():
             assert len(form) >= 8
-            assert [other for other in ids if other.startswith(form) or other.endswith(form)] == [one]
+            assert [other for other in ids if other.startswith(form) or other.endswith(form)] == [id]

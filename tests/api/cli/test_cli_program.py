@@ -26,11 +26,11 @@ HEAVY = re.compile(
 def test_version_and_help() -> None:
     """O5: `--version` and `--help` print to stdout and exit with 0, and the help names every command."""
     assert run_here(["--version"]).out == f"bough {__version__}\n"
-    told = run_here(["--help"])
-    assert told.code == 0
+    result = run_here(["--help"])
+    assert result.code == 0
     for name in ("serve", "session", "repo", "task", "approval", "watch", "agents", "export", "doctor", "db"):
-        assert f" {name} " in told.out
-    assert " completion " in told.out and " demo-agent " in told.out
+        assert f" {name} " in result.out
+    assert " completion " in result.out and " demo-agent " in result.out
 
 
 def test_a_usage_error_is_exit_code_2() -> None:
@@ -50,12 +50,12 @@ def test_a_usage_error_is_exit_code_2() -> None:
 def test_no_server_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: Without a server, or with one that died, the command says where it looked and how to start one."""
     data = tmp_path / "data"
-    said = run_here(["--data", str(data), "session", "list"])
-    assert (said.code, said.out) == (1, "")
-    assert said.err == f"No server is running on {data}. Start one: bough serve --data {data}\n"
+    result = run_here(["--data", str(data), "session", "list"])
+    assert (result.code, result.out) == (1, "")
+    assert result.err == f"No server is running on {data}. Start one: bough serve --data {data}\n"
     data.mkdir()
     (data / "server.json").write_text(json.dumps({"url": "http://127.0.0.1:1", "token": "x", "pid": 1}))
-    assert run_here(["session", "list", "--data", str(data)]).err == said.err
+    assert run_here(["session", "list", "--data", str(data)]).err == result.err
     as_json = run_here(["watch", "--data", str(data), "--json"])
     assert as_json.code == 1 and json.loads(as_json.out)["error"]["code"] == "no_server"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
@@ -191,8 +191,8 @@ async def test_a_full_disk_is_one_sentence(server: Running) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
     """O5: `bough completion SHELL` prints that shell's script."""
-    said = run_here(["completion", shell])
-    assert said.code == 0 and "_BOUGH_COMPLETE" in said.out and "bough" in said.out
+    result = run_here(["completion", shell])
+    assert result.code == 0 and "_BOUGH_COMPLETE" in result.out and "bough" in result.out
     assert run_here(["completion", "nosh"]).code == 2
 
 

@@ -29,26 +29,26 @@ async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, se
     client = server.client
     running = await client.prompt(session["id"], "[[hang]]")
     await client.wait_task(running, "running")
-    one, two, three = [await client.prompt(session["id"], text) for text in ("one", "two", "three")]
+    first, second, third = [await client.prompt(session["id"], text) for text in ("one", "two", "three")]
 
     async def queue() -> list[str]:
         page = json.loads((await cli("task", "list", "--session", session["id"], "--status", "queued", "--json")).out)
         return [task["prompt"] for task in page["tasks"]]
 
     assert await queue() == ["one", "two", "three"]
-    assert (await cli("task", "edit", two, "zwei")).code == 0
-    assert (await cli("task", "move", three, "--before", one)).code == 0
+    assert (await cli("task", "edit", second, "zwei")).code == 0
+    assert (await cli("task", "move", third, "--before", first)).code == 0
     assert await queue() == ["three", "one", "zwei"]
-    assert (await cli("task", "move", three, "--last")).code == 0
+    assert (await cli("task", "move", third, "--last")).code == 0
     assert await queue() == ["one", "zwei", "three"]
-    assert "is cancelled" in (await cli("task", "cancel", one)).out
+    assert "is cancelled" in (await cli("task", "cancel", first)).out
     assert await queue() == ["zwei", "three"]
     listed = await cli("task", "list", "--session", session["id"])
     assert "zwei" in listed.out and "running" in listed.out
-    assert "zwei" in (await cli("task", "show", two)).out
-    for wrong in (("task", "move", two), ("task", "move", two, "--last", "--before", three)):
+    assert "zwei" in (await cli("task", "show", second)).out
+    for wrong in (("task", "move", second), ("task", "move", second, "--last", "--before", third)):
         assert (await cli(*wrong)).code == 2
-    gone = await cli("task", "edit", one, "again")
+    gone = await cli("task", "edit", first, "again")
     assert gone.code == 1 and "(task_not_queued)" in gone.err
 
 

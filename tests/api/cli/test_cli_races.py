@@ -16,18 +16,18 @@ async def test_a_race_from_start_to_end(server: Running, cli: Cli, session: dict
     )
     assert started.code == 0 and "bough race show" in started.out
     race = started.out.split()[-1]
-    found = await server.client.get(f"/api/races/{race}")
-    for contender in found["contenders"]:
+    state = await server.client.get(f"/api/races/{race}")
+    for contender in state["contenders"]:
         await server.client.wait_task(contender["taskId"])
     shown = (await cli("race", "show", race)).out
     assert "demo:demo-large" in shown and shown.count("+1 -0") == 2 and "completed" in shown
     assert (await cli("race", "show", race, "--diff")).out.count("+one") == 2
-    first, second = (contender["sessionId"] for contender in found["contenders"])
+    first, second = (contender["sessionId"] for contender in state["contenders"])
     assert (await cli("race", "show", race, "--session", first)).out.count("+one") == 1
     whole = json.loads((await cli("race", "show", race, "--diff", "--json")).out)
     assert [contender["diff"]["additions"] for contender in whole["contenders"]] == [1, 1]
-    kept = await cli("race", "keep", race, second[-12:])
-    assert "merged into main" in kept.out and "bough worktree recover" in kept.out
+    decision = await cli("race", "keep", race, second[-12:])
+    assert "merged into main" in decision.out and "bough worktree recover" in decision.out
     assert (server.root / "repo" / "a.txt").read_text() == "one"
     assert json.loads((await cli("race", "keep", race, second, "--json")).out)["merged"] == "fast_forward"
     again = await cli("race", "keep", race, first)
@@ -54,9 +54,9 @@ async def test_the_result_is_kept_as_uncommitted_changes(server: Running, cli: C
         await server.client.wait_task(item["taskId"])
     made = await server.client.get(f"/api/sessions/{begun['sessions'][0]['sessionId']}")
     assert (made["kind"], made["title"], made["agent"]) == ("subsession", "Birds (1)", "demo")
-    kept = await cli("race", "keep", begun["raceId"], made["id"], "--how", "checkout")
-    assert "uncommitted changes" in kept.out
-    undo = next(line for line in kept.out.splitlines() if line.startswith("To undo this: "))
+    decision = await cli("race", "keep", begun["raceId"], made["id"], "--how", "checkout")
+    assert "uncommitted changes" in decision.out
+    undo = next(line for line in decision.out.splitlines() if line.startswith("To undo this: "))
     assert (await cli(*undo.removeprefix("To undo this: bough ").split())).out.startswith("removed  a.txt")
     alone = await cli("race", "start", session["id"], "x", "-w", "demo")
     assert alone.code == 1 and "(bad_request)" in alone.err

@@ -27,10 +27,10 @@ async def test_exported_text_does_not_control_the_terminal(server: Running, sess
     for form in ("markdown", "json"):
         arguments = ("export", session["id"], "--format", form)
         piped = (await bough(*arguments, BOUGH_DATA=data)).out
-        said = (
+        outputs = (
             [message["content"].get("text") for message in json.loads(piped)["messages"]] if form == "json" else piped
         )
-        assert EVIL in said
+        assert EVIL in outputs
         async with terminal(*arguments, BOUGH_DATA=data) as screen:
             assert await screen.end() == 0
             await screen.until("52;c;")
@@ -43,8 +43,8 @@ async def test_a_waiting_session_shows_its_approval(server: Running, cli: Cli, s
     asked = await server.client.approval(session["id"])
     shown = await cli("session", "show", session["id"])
     assert shown.out.splitlines()[-1] == f"? execute: ls — bough approval allow {asked['id'][-8:]}"
-    found = json.loads((await cli("session", "show", session["id"], "--json")).out)
-    assert [approval["id"] for approval in found["approvals"]] == [asked["id"]]
+    row = json.loads((await cli("session", "show", session["id"], "--json")).out)
+    assert [approval["id"] for approval in row["approvals"]] == [asked["id"]]
     busy = await cli("session", "complete", session["id"])
     assert busy.code == 1 and "--force" in busy.err and "force: true" not in busy.err
     assert (await cli("session", "complete", session["id"], "--force")).code == 0

@@ -123,10 +123,10 @@ def test_every_setting_from_three_places(tmp_path: Path) -> None:
         if older := settings.ALIASES.get(name):
             by_variable.append(settings.load({}, data | {older: written}))
         (tmp_path / "config.toml").write_text(f"{name} = {json.dumps(value)}\n")
-        found = [settings.load({}, data), *by_variable]
+        loaded = [settings.load({}, data), *by_variable]
         (tmp_path / "config.toml").unlink()
-        found.append(settings.load({name: value if isinstance(value, bool) else written}, data))
-        assert [getattr(item, name) for item in found] == [value] * len(found), name
+        loaded.append(settings.load({name: value if isinstance(value, bool) else written}, data))
+        assert [getattr(item, name) for item in loaded] == [value] * len(loaded), name
 
 
 def test_every_setting_is_a_flag() -> None:

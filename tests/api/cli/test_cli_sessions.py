@@ -21,9 +21,9 @@ async def test_json_is_the_response_of_rest(server: Running, cli: Cli, session: 
         (("approval", "list"), "/api/approvals?status=pending"),
         (("agents",), "/api/agents"),
     ):
-        said = await cli(*arguments, "--json")
+        result = await cli(*arguments, "--json")
         answer = await server.client.http.get(path)
-        assert (said.code, said.out) == (0, answer.text + "\n")
+        assert (result.code, result.out) == (0, answer.text + "\n")
 
 
 async def test_a_session_in_the_current_folder(server: Running) -> None:
@@ -49,8 +49,8 @@ async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) 
     by_id = await cli("session", "list", "--repo", session["repoId"])
     assert "first" in by_id.out and "second" not in by_id.out
     shown = by_path.out.splitlines()[1].split()[0]
-    found = json.loads((await cli("session", "show", shown, "--json")).out)
-    assert found["id"] == second["id"]
+    row = json.loads((await cli("session", "show", shown, "--json")).out)
+    assert row["id"] == second["id"]
     await cli("session", "complete", shown)
     ended = await cli("session", "list", "--status", "completed")
     assert "second" in ended.out and "first" not in ended.out
@@ -89,12 +89,12 @@ async def test_set_changes_only_what_is_given(server: Running, cli: Cli, session
     known = session["id"]
     flags = ("--title", "new", "--mode", "plan", "--model", "demo-large", "--effort", "high", "--env", "X=1")
     assert (await cli("session", "set", known, *flags)).code == 0
-    found = await server.client.get(f"/api/sessions/{known}")
+    row = await server.client.get(f"/api/sessions/{known}")
     names = ("title", "permissionMode", "model", "effort", "env", "description")
-    assert [found[name] for name in names] == ["new", "plan", "demo-large", "high", {"X": "***"}, ""]
+    assert [row[name] for name in names] == ["new", "plan", "demo-large", "high", {"X": "***"}, ""]
     await cli("session", "set", known, "--model", "", "--no-env", "--pause")
-    found = await server.client.get(f"/api/sessions/{known}")
-    assert (found["model"], found["env"], found["queuePaused"], found["effort"]) == (None, {}, True, "high")
+    row = await server.client.get(f"/api/sessions/{known}")
+    assert (row["model"], row["env"], row["queuePaused"], row["effort"]) == (None, {}, True, "high")
     assert (await cli("session", "set", known)).code == 2
     assert (await cli("session", "set", known, "--env", "novalue")).code == 2
     assert (await cli("session", "set", known, "--mode", "nonsense")).code == 2

@@ -42,18 +42,18 @@ async def test_branches_take_every_override(server: Running, cli: Cli, session: 
     also = ("--description", "d", "--mcp", "tool", "--env", "A=b", "--headless", "deny")
     fork = made((await cli("session", "fork", known, "--task", first["id"], *flags, *also, "--json")).out)
     assert fork["taskId"] is None
-    found = await client.get(f"/api/sessions/{fork['sessionId']}")
-    assert (found["kind"], found["branchTaskId"], found["forkedFromSessionId"]) == ("fork", first["id"], known)
+    row = await client.get(f"/api/sessions/{fork['sessionId']}")
+    assert (row["kind"], row["branchTaskId"], row["forkedFromSessionId"]) == ("fork", first["id"], known)
     names = ("agent", "permissionMode", "model", "effort", "title", "description", "env", "headless")
-    assert [found[name] for name in names] == ["demo", "plan", "demo-large", "high", "t", "d", {"A": "***"}, "deny"]
-    assert found["mcpServerIds"] == [tool["id"]]
+    assert [row[name] for name in names] == ["demo", "plan", "demo-large", "high", "t", "d", {"A": "***"}, "deny"]
+    assert row["mcpServerIds"] == [tool["id"]]
     shown = await cli("session", "show", fork["sessionId"])
     assert f"fork of session {known[-8:]} after task {first['id'][-8:]}" in shown.out
     report = ("--with-prompt", "--no-last-message", "--instructions", "Be quick.")
     child = made((await cli("session", "spawn", known, "[[say hi]]", *flags, *report, "--json")).out)
-    found = await client.get(f"/api/sessions/{child['sessionId']}")
-    assert (found["kind"], found["parentSessionId"], found["model"]) == ("subsession", known, "demo-large")
-    assert found["callback"] == {
+    row = await client.get(f"/api/sessions/{child['sessionId']}")
+    assert (row["kind"], row["parentSessionId"], row["model"]) == ("subsession", known, "demo-large")
+    assert row["callback"] == {
         "enabled": True,
         "includeLastMessage": False,
         "includeOriginalPrompt": True,
@@ -64,8 +64,8 @@ async def test_branches_take_every_override(server: Running, cli: Cli, session: 
     assert (await client.wait_task(quiet["taskId"]))["prompt"] == "[[say hm]]"
     assert (await client.get(f"/api/sessions/{quiet['sessionId']}"))["callback"]["enabled"] is False
     apart = made((await cli("session", "fork", known, "--worktree", "apart", "--title", "apart", "--json")).out)
-    found = await client.get(f"/api/sessions/{apart['sessionId']}")
-    assert found["worktreeId"] and found["cwd"].endswith("/apart")
+    row = await client.get(f"/api/sessions/{apart['sessionId']}")
+    assert row["worktreeId"] and row["cwd"].endswith("/apart")
     assert "⎇ apart" in (await cli("tree", known)).out
     for wrong in (("fork", known, "--follow"), ("fork", known, "--mcp", "a", "--no-mcp"), ("spawn", known)):
         assert (await cli("session", *wrong)).code == 2
@@ -80,8 +80,8 @@ async def test_branches_are_followed(server: Running, cli: Cli, session: dict[st
     assert followed.code == 0 and "[[say red]]" in followed.out
     aside = await cli("session", "btw", session["id"], "[[say aside]]", "--follow")
     assert aside.code == 0 and "aside" in aside.out
-    said = await cli("session", "spawn", session["id"], "[[fail badly]]", "--follow", "--no-callback")
-    assert said.code == 1 and "failed" in said.err
+    result = await cli("session", "spawn", session["id"], "[[fail badly]]", "--follow", "--no-callback")
+    assert result.code == 1 and "failed" in result.err
     plain = await cli("session", "spawn", session["id"], "[[say x]]", "--no-callback")
     assert plain.out.startswith("Session ") and ", task " in plain.out and "bough session watch" in plain.err
 
@@ -98,7 +98,7 @@ async def test_the_tree_is_drawn(server: Running, cli: Cli, session: dict[str, A
     assert lines[2].startswith("├─ spawn child ") and lines[2].split()[-2:] == ["running", "1"]
     assert lines[3].startswith(f"│  └─ spawn {HANG} ")
     assert lines[4].startswith("└─ fork other way ")
-    assert [one[-8:] in line for one, line in zip((session["id"], child, inner, fork), lines[1:], strict=False)] == [
+    assert [id[-8:] in line for id, line in zip((session["id"], child, inner, fork), lines[1:], strict=False)] == [
         True
     ] * 4
     assert lines[5].startswith("4 sessions, 2 running, 1 with a queue. Used: 0 turns")
@@ -111,8 +111,8 @@ async def test_the_tree_is_drawn(server: Running, cli: Cli, session: dict[str, A
         session["id"],
         other["id"],
     ]
-    for one in (session, other):
-        await cli("session", "rm", one["id"], "--cascade")
+    for id in (session, other):
+        await cli("session", "rm", id["id"], "--cascade")
     assert (await cli("tree")).out.startswith("No active sessions.")
     assert (await cli("tree", "00000000")).code == 1
 

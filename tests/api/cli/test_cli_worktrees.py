@@ -13,8 +13,8 @@ from tests.support.server import Running
 async def test_a_worktree_from_new_to_recover(server: Running, cli: Cli) -> None:
     """L4: A worktree can be created, listed, shown, compared, changed, removed and recovered, each with --json too."""
     top = server.repo("my repo")
-    said = await cli("worktree", "new", "feature/x", "--repo", str(top), "--notes", "For the login.")
-    assert (said.code, "feature/x in" in said.out) == (0, True)
+    result = await cli("worktree", "new", "feature/x", "--repo", str(top), "--notes", "For the login.")
+    assert (result.code, "feature/x in" in result.out) == (0, True)
     tree = json.loads((await cli("worktree", "list", "--json")).out)["worktrees"][0]
     folder = top / ".worktrees" / "feature" / "x"
     assert tree["path"] == str(folder)
@@ -70,16 +70,16 @@ async def test_setup_is_shown(server: Running, cli: Cli) -> None:
     setting = await cli("repo", "set", repo["id"], "--setup", "sh -c 'echo one two; exit 3'", "--copy", ".env")
     assert "sh -c 'echo one two; exit 3'" in setting.out
     assert ".env" in (await cli("repo", "show", repo["id"])).out
-    said = await cli("worktree", "new", "a", "--repo", str(top))
-    assert said.code == 1
-    assert "one two" in said.err
-    assert "exited with 3" in said.err
+    result = await cli("worktree", "new", "a", "--repo", str(top))
+    assert result.code == 1
+    assert "one two" in result.err
+    assert "exited with 3" in result.err
     assert "setup failed" in (await cli("worktree", "list")).out
-    told = await cli("worktree", "new", "b", "--repo", str(top), "--json")
-    assert json.loads(told.out)["setupOutput"] == "one two\n"
+    second = await cli("worktree", "new", "b", "--repo", str(top), "--json")
+    assert json.loads(second.out)["setupOutput"] == "one two\n"
     cleared = await cli("repo", "set", repo["id"], "--setup", "", "--no-copy", "--name", "Mine", "--json")
-    found = json.loads(cleared.out)
-    assert (found["setup"], found["copyIgnored"], found["name"]) == ([], [], "Mine")
+    report = json.loads(cleared.out)
+    assert (report["setup"], report["copyIgnored"], report["name"]) == ([], [], "Mine")
     assert (await cli("repo", "set", repo["id"])).code == 2
     assert (await cli("repo", "set", repo["id"], "--setup", "'open")).code == 2
 

@@ -94,7 +94,7 @@ async def test_rules(place: ToolServer) -> None:
     await place.client.call("DELETE", f"/api/policy/rules/{allow['id']}")
     ask = await place.rule("ask", f"bough/{SPAWN}")
     approval = await place.asked(strong, SPAWN, prompt="hello")
-    assert "has a person asked" in approval["reason"]
+    assert "requires approval" in approval["reason"]
     await place.client.call("DELETE", f"/api/policy/rules/{ask['id']}")
     await place.rule("deny", f"bough/{SPAWN}")
     text = await place.refused(strong, SPAWN, prompt="hello", title="two")

@@ -80,8 +80,8 @@ async def test_every_address_serves_the_page(browser: httpx.AsyncClient) -> None
 async def test_the_pages_security_policy(browser: httpx.AsyncClient) -> None:
     """L1: The page may run only its own scripts and connect only to its own server."""
     answer = await browser.get("/home")
-    said = [part.strip().partition(" ") for part in answer.headers["content-security-policy"].split(";")]
-    assert {name: value for name, _, value in said} == {
+    directives = [part.strip().partition(" ") for part in answer.headers["content-security-policy"].split(";")]
+    assert {name: value for name, _, value in directives} == {
         "default-src": "'none'",
         "script-src": "'self'",
         "style-src": "'self'",

@@ -60,22 +60,22 @@ class Parts(HTMLParser):
 
 
 def policy(answer: httpx.Response) -> dict[str, list[str]]:
-    found = (part.split() for part in answer.headers["content-security-policy"].split(";"))
-    return {name: values for name, *values in found}
+    directives = (part.split() for part in answer.headers["content-security-policy"].split(";"))
+    return {name: values for name, *values in directives}
 
 
 def check_policy(answer: httpx.Response) -> None:
     """Checks that the policy lets the page run exactly what it contains, and nothing else."""
-    said = policy(answer)
-    assert said["default-src"] == ["'none'"]
+    directives = policy(answer)
+    assert directives["default-src"] == ["'none'"]
     for name in ("base-uri", "form-action", "frame-ancestors"):
-        assert said[name] == ["'none'"], name
-    assert said["connect-src"] == ["'self'"]
+        assert directives[name] == ["'none'"], name
+    assert directives["connect-src"] == ["'self'"]
     assert not re.search(r"unsafe|\*|https?:", answer.headers["content-security-policy"])
     parts = Parts(answer.text)
     for kind, texts in parts.texts.items():
         hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts]
-        assert said[f"{kind}-src"] == (hashes or ["'none'"])
+        assert directives[f"{kind}-src"] == (hashes or ["'none'"])
     assert parts.inline == [], "attributes that the policy would not let do anything"
     assert all(address.startswith(("#", "/", "data:")) for address in parts.addresses), parts.addresses
     for name, value in (("referrer-policy", "no-referrer"), ("x-content-type-options", "nosniff")):

@@ -22,19 +22,19 @@ async def test_agents_are_listed_with_their_modes(server: Running) -> None:
     agents = await listed(server)
     catalog = load_catalog(server.data)
     assert set(agents) == set(catalog.names())
-    for name, one in agents.items():
+    for name, agent in agents.items():
         entry = catalog.get(name)
-        assert list(one["modes"]) == list(MODES)
+        assert list(agent["modes"]) == list(MODES)
         for mode in MODES:
             known = entry.mode(mode)
-            assert one["modes"][mode] == {"mode": known.mode, "start": known.start, "note": known.note}
-        assert one["how"] in ("installed", "npx", "missing")
-        assert one["installed"] == (one["how"] == "installed")
-        assert (one["program"] is None) == (one["how"] == "missing")
-        assert one["pinned"] == (entry.package.version if entry.package else None)
-        assert one["login"]["how"] == entry.login.how
-        assert one["resumable"] == entry.resume
-        assert one["defaultMode"] == entry.default_mode
+            assert agent["modes"][mode] == {"mode": known.mode, "start": known.start, "note": known.note}
+        assert agent["how"] in ("installed", "npx", "missing")
+        assert agent["installed"] == (agent["how"] == "installed")
+        assert (agent["program"] is None) == (agent["how"] == "missing")
+        assert agent["pinned"] == (entry.package.version if entry.package else None)
+        assert agent["login"]["how"] == entry.login.how
+        assert agent["resumable"] == entry.resume
+        assert agent["defaultMode"] == entry.default_mode
     assert (agents["codex"]["defaultMode"], agents["demo"]["defaultMode"]) == ("auto", "acceptEdits")
     for name in ("demo", "terminal"):
         assert agents[name]["version"].startswith(__version__)
@@ -68,7 +68,7 @@ async def test_lookup_of_agent_programs(tmp_path: Path, monkeypatch: pytest.Monk
         agents = await listed(server)
         assert (agents["gemini"]["how"], agents["gemini"]["login"]["found"]) == ("installed", True)
         assert agents["gemini"]["program"] == str(programs / "gemini")
-        assert [name for name, one in agents.items() if one["isDefault"]] == ["gemini"]
+        assert [name for name, agent in agents.items() if agent["isDefault"]] == ["gemini"]
 
 
 async def test_a_broken_file_is_listed(tmp_path: Path) -> None:
@@ -77,13 +77,13 @@ async def test_a_broken_file_is_listed(tmp_path: Path) -> None:
     (tmp_path / "data" / "agents" / "claude-code.toml").write_text('extends = "claude-code"\ncolour = 3')
     (tmp_path / "data" / "agents" / "mine.toml").write_text("command = 3")
     async with serving(tmp_path) as server:
-        found = (await server.client.get("/api/agents"))["agents"]
-        mine = next(item for item in found if item["name"] == "mine")
-        assert mine.keys() == found[0].keys()
+        agents = (await server.client.get("/api/agents"))["agents"]
+        mine = next(item for item in agents if item["name"] == "mine")
+        assert mine.keys() == agents[0].keys()
         assert (mine["how"], mine["modes"], mine["installed"]) == ("missing", {}, False)
         assert "mine.toml" in mine["error"]
         # The agent that the file was meant to override is listed unchanged, next to the broken entry.
-        assert [item["error"] is None for item in found if item["name"] == "claude-code"] == [True, False]
+        assert [item["error"] is None for item in agents if item["name"] == "claude-code"] == [True, False]
 
 
 def _program(path: Path) -> None:

@@ -62,9 +62,9 @@ async def test_an_approval_is_read_and_decided(asking: Asking) -> None:
     async with client.events(asking.session["id"]) as events:
         answer = await client.http.post(f"/api/approvals/{approval['id']}", json={"decision": "allow"})
         assert answer.status_code == 200
-        told = await events.until(lambda event: event["type"] == "approval.patched")
+        patched = await events.until(lambda event: event["type"] == "approval.patched")
     decided = answer.json()
-    assert told["data"] == decided
+    assert patched["data"] == decided
     assert (decided["status"], decided["decision"]) == ("allowed", "allow")
     assert decided["decidedBy"] == {"kind": "person", "id": None}
     assert decided["decidedAt"] is not None
@@ -143,19 +143,19 @@ async def test_always_applies_to_that_exact_command(asking: Asking) -> None:
     """P3: Bough remembers an *always* answer and applies it to the same command, not to one that only looks like it."""
     client = asking.client
     long = "x" * 600
-    for said, alike in (
+    for command, alike in (
         ("echo one", "echo two"),
         ("echo a touch made", "echo a\ntouch made"),
         ("echo  a", "echo a"),
         (f"echo {long}", f"echo {long}; touch made"),
     ):
-        task, approval = await asking.question(f"[[run {said}]]")
+        task, approval = await asking.question(f"[[run {command}]]")
         answer = await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
         chosen = next(option for option in approval["options"] if option["optionId"] == answer["optionId"])
         assert chosen["kind"] == "allow_once", "the agent itself is never told always"
         assert (await client.wait_task(task))["status"] == "completed"
         before = await asking.total()
-        assert (await client.ask(asking.session["id"], f"[[run {said}]]"))["status"] == "completed"
+        assert (await client.ask(asking.session["id"], f"[[run {command}]]"))["status"] == "completed"
         assert await asking.total() == before
         task, approval = await asking.question(f"[[run {alike}]]")
         await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})

@@ -17,25 +17,27 @@ async def cards(client: Client, board: str = "default", **query: Any) -> list[Js
     return (await client.get(f"/api/boards/{board}/cards", params=query))["cards"]
 
 
-def names(found: list[Json]) -> list[tuple[str, str | None]]:
-    return [(item["repo"]["name"], item["worktree"] and item["worktree"]["name"]) for item in found]
+def names(cards: list[Json]) -> list[tuple[str, str | None]]:
+    return [(item["repo"]["name"], item["worktree"] and item["worktree"]["name"]) for item in cards]
 
 
 async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
     """O4: Each working copy is a card at its position, on its own board or the default one, on both databases."""
     async with serving(tmp_path, database=database_url) as server:
         client = server.client
-        one, two = [await client.repo(server.repo(name)) for name in ("one", "two")]
-        made = [await client.post("/api/worktrees", {"repoId": one["id"], "branch": name}) for name in ("a", "b", "c")]
+        first, second = [await client.repo(server.repo(name)) for name in ("one", "two")]
+        made = [
+            await client.post("/api/worktrees", {"repoId": first["id"], "branch": name}) for name in ("a", "b", "c")
+        ]
         board = await client.post("/api/boards", {"name": "Other"})
         place = {"boardId": board["id"], "x": 3.5, "y": -2}
         await client.call("PATCH", f"/api/worktrees/{made[1]['id']}", json=place)
-        moved = await client.call("PATCH", f"/api/repos/{two['id']}", json=place | {"boardId": board["id"][-8:]})
+        moved = await client.call("PATCH", f"/api/repos/{second['id']}", json=place | {"boardId": board["id"][-8:]})
         assert (moved["boardId"], moved["x"], moved["y"]) == (board["id"], 3.5, -2)
         await client.call("DELETE", f"/api/worktrees/{made[2]['id']}")
         here = await cards(client)
         assert names(here) == [("one", None), ("one", "a")]
-        assert here[0]["repo"] == {name: one[name] for name in ("id", "name", "path", "kind", "defaultBranch")}
+        assert here[0]["repo"] == {name: first[name] for name in ("id", "name", "path", "kind", "defaultBranch")}
         assert [(card["x"], card["y"]) for card in here] == [(None, None)] * 2
         assert here[1]["worktree"] == {**made[0]}
         there = await cards(client, board["id"][:13])
@@ -45,14 +47,14 @@ async def test_cards_of_boards(tmp_path: Path, database_url: str) -> None:
         # The default board's id returns the same cards; null moves a card back to that board.
         boards = (await client.get("/api/boards"))["boards"]
         assert await cards(client, boards[0]["id"]) == here
-        await client.call("PATCH", f"/api/repos/{two['id']}", json={"boardId": None, "x": None})
+        await client.call("PATCH", f"/api/repos/{second['id']}", json={"boardId": None, "x": None})
         assert names(await cards(client)) == [("one", None), ("one", "a"), ("two", None)]
         page = await client.get("/api/boards/default/cards?limit=1&offset=2")
         assert (names(page["cards"]), page["total"]) == ([("two", None)], 3)
         assert (page["cards"][0]["x"], page["cards"][0]["y"]) == (None, -2)
         assert (await client.get("/api/boards/default/cards?offset=9"))["cards"] == []
         refused(await client.http.get(f"/api/boards/{NOBODY}/cards"), 404, "board_not_found")
-        wrong = await client.http.patch(f"/api/repos/{two['id']}", json={"boardId": NOBODY})
+        wrong = await client.http.patch(f"/api/repos/{second['id']}", json={"boardId": NOBODY})
         refused(wrong, 404, "board_not_found")
 
 

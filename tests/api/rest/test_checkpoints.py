@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bough.core.checkpoints import take
+from bough.core.checkpoints import folders, take
 from bough.core.store.transactions import Change
 from bough.storage.queries import Query
 from tests.api.error_responses import NOBODY, Json, refused
@@ -68,9 +68,9 @@ async def test_each_task_has_two_checkpoints(either: Running) -> None:
     held = own_refs(path)
     for task in (first, second):
         for moment in ("before", "after"):
-            one = task["checkpoints"][moment]
-            assert one["ref"] == f"refs/bough/checkpoints/{session}/{task['id']}/{moment}"
-            assert held[one["ref"]] == one["sha"]
+            checkpoint = task["checkpoints"][moment]
+            assert checkpoint["ref"] == f"refs/bough/checkpoints/{session}/{task['id']}/{moment}"
+            assert held[checkpoint["ref"]] == checkpoint["sha"]
     assert first["overlaps"] == []
 
 
@@ -97,11 +97,11 @@ async def test_diff_of_a_task(either: Running) -> None:
     script = "mv old.txt moved.txt; printf '\\0\\3' > data.bin; printf 'a\\nb\\n' > 'new ü.txt'; rm README.md"
     task = await ask(either, session, f"[[run {script}]]")
     diff = await either.client.get(f"/api/tasks/{task['id']}/diff")
-    found = {
+    files = {
         item["path"]: (item["status"], item["oldPath"], item["additions"], item["deletions"], item["binary"])
         for item in diff["files"]
     }
-    assert found == {
+    assert files == {
         "README.md": ("deleted", None, 0, 1, False),
         "data.bin": ("modified", None, 0, 0, True),
         "moved.txt": ("renamed", "old.txt", 0, 0, False),
@@ -112,8 +112,8 @@ async def test_diff_of_a_task(either: Running) -> None:
     assert diff["fromCheckpointId"] == task["checkpoints"]["before"]["id"]
     stat = await either.client.get(f"/api/tasks/{task['id']}/diff?stat=true")
     assert stat["text"] == "" and stat["files"] == diff["files"]
-    one = await either.client.get(f"/api/tasks/{task['id']}/diff", params={"path": "new ü.txt"})
-    assert [file["path"] for file in one["files"]] == ["new ü.txt"] and "README" not in one["text"]
+    single = await either.client.get(f"/api/tasks/{task['id']}/diff", params={"path": "new ü.txt"})
+    assert [file["path"] for file in single["files"]] == ["new ü.txt"] and "README" not in single["text"]
     for wrong in ("../x", "/etc/passwd"):
         answer = await either.client.http.get(f"/api/tasks/{task['id']}/diff", params={"path": wrong})
         refused(answer, 400, "bad_path")
@@ -171,8 +171,8 @@ async def test_restore_and_undo(either: Running) -> None:
     assert back["undoCheckpointId"] != done["undoCheckpointId"]
     done = await restored(either, task, moment="after", paths=["a.txt"])
     assert (path / "a.txt").read_text() == "one" and (path / "staged").exists()
-    kept = await client.get(f"/api/checkpoints/{done['undoCheckpointId'][-8:]}")
-    assert (kept["moment"], kept["taskId"]) == ("restore", task["id"])
+    undo = await client.get(f"/api/checkpoints/{done['undoCheckpointId'][-8:]}")
+    assert (undo["moment"], undo["taskId"]) == ("restore", task["id"])
     again = await restored(either, task, moment="after", paths=["a.txt"])
     assert (again["undoCheckpointId"], again["note"]) == (None, "No file had to change.")
     messages = await client.get(f"/api/sessions/{session}/messages")
@@ -227,8 +227,8 @@ async def test_a_key_restores_once(either: Running) -> None:
 async def test_a_running_turn_blocks_a_restore(server: Running) -> None:
     """W4: A restore is refused while any session runs a turn in the folder, unless forced."""
     path = server.repo()
-    one, other = await opened(server, path), await opened(server, path)
-    task = await ask(server, one, "[[write a.txt one]]")
+    session, other = await opened(server, path), await opened(server, path)
+    task = await ask(server, session, "[[write a.txt one]]")
     running = await server.client.prompt(other, "[[hang]]")
     await server.client.wait_task(running, "running")
     error = refused(await server.client.http.post(f"/api/tasks/{task['id']}/restore", json={}), 409, "folder_busy")
@@ -242,17 +242,17 @@ async def test_a_running_turn_blocks_a_restore(server: Running) -> None:
 async def test_overlaps_are_recorded_both_ways(either: Running) -> None:
     """W4: Tasks of different sessions that ran in one folder at the same time list each other."""
     path = either.repo()
-    one, other = await opened(either, path), await opened(either, path)
+    session, other = await opened(either, path), await opened(either, path)
     apart = await opened(either, either.repo("apart"))
     client = either.client
-    alone = await ask(either, one, "[[say alone]]")
-    long = await client.prompt(one, "[[hang]]")
+    alone = await ask(either, session, "[[say alone]]")
+    long = await client.prompt(session, "[[hang]]")
     await client.wait_task(long, "running")
     short = await ask(either, other, "[[write b.txt two]]")
     elsewhere = await ask(either, apart, "[[say elsewhere]]")
     assert short["overlaps"] == [long]
     assert (await client.get(f"/api/tasks/{long}"))["overlaps"] == [short["id"]]
-    await client.post(f"/api/sessions/{one}/stop")
+    await client.post(f"/api/sessions/{session}/stop")
     after = await ask(either, other, "[[say after]]")
     assert (alone["overlaps"], elsewhere["overlaps"], after["overlaps"]) == ([], [], [])
     assert (await client.get(f"/api/tasks/{long}/diff"))["overlaps"] == [short["id"]]
@@ -261,9 +261,9 @@ async def test_overlaps_are_recorded_both_ways(either: Running) -> None:
 async def test_a_restore_does_not_undo_other_sessions(either: Running) -> None:
     """W4: Refuses a restore that would undo another session's task, and names the task, unless forced."""
     path = either.repo()
-    one, other = await opened(either, path), await opened(either, path)
+    session, other = await opened(either, path), await opened(either, path)
     client = either.client
-    mine = await ask(either, one, "[[write a.txt one]] [[write mine.txt one]]")
+    mine = await ask(either, session, "[[write a.txt one]] [[write mine.txt one]]")
     theirs = await ask(either, other, "[[write a.txt two]]")
     await ask(either, other, "[[say nothing was changed by this]]")
     error = refused(await client.http.post(f"/api/tasks/{mine['id']}/restore", json={}), 409, "would_undo_others")
@@ -277,12 +277,12 @@ async def test_a_restore_does_not_undo_other_sessions(either: Running) -> None:
 async def test_a_restore_does_not_undo_overlapping_work(server: Running) -> None:
     """W4: Another session's work during the task is protected like work that came later."""
     path = server.repo()
-    one, other = await opened(server, path), await opened(server, path)
+    session, other = await opened(server, path), await opened(server, path)
     client = server.client
-    long = await client.prompt(one, "[[write mine.txt one]] [[hang]]")
+    long = await client.prompt(session, "[[write mine.txt one]] [[hang]]")
     await client.wait_task(long, "running")
     short = await ask(server, other, "[[write theirs.txt two]]")
-    await client.post(f"/api/sessions/{one}/stop")
+    await client.post(f"/api/sessions/{session}/stop")
     answer = await client.http.post(f"/api/tasks/{long}/restore", json={"paths": ["theirs.txt"]})
     assert refused(answer, 409, "would_undo_others")["details"]["tasks"] == [short["id"]]
 
@@ -291,11 +291,11 @@ async def test_a_restore_does_not_undo_interrupted_work(tmp_path: Path) -> None:
     """W4, O2: Another session's interrupted task that is still to be continued protects its files."""
     async with serving(tmp_path, on_interrupt="hold") as server:
         path = server.repo()
-        one, other = await opened(server, path), await opened(server, path)
+        session, other = await opened(server, path), await opened(server, path)
         client = server.client
         theirs = await client.prompt(other, "[[write theirs.txt two]] [[crash]]")
         await client.wait_task(theirs, "interrupted")
-        mine = await ask(server, one, "[[write theirs.txt one]] [[write mine.txt one]]")
+        mine = await ask(server, session, "[[write theirs.txt one]] [[write mine.txt one]]")
         answer = await client.http.post(f"/api/tasks/{mine['id']}/restore", json={"paths": ["theirs.txt"]})
         error = refused(answer, 409, "would_undo_others")
         assert (error["details"]["tasks"], error["details"]["sessions"]) == ([theirs], [other])
@@ -306,9 +306,9 @@ async def test_a_restore_does_not_undo_interrupted_work(tmp_path: Path) -> None:
 async def test_a_restore_does_not_undo_a_purged_session(either: Running) -> None:
     """W4: The work of a purged session is still protected from another session's restore."""
     path = either.repo()
-    one, other = await opened(either, path), await opened(either, path)
+    session, other = await opened(either, path), await opened(either, path)
     client = either.client
-    mine = await ask(either, one, "[[write a.txt one]] [[write mine.txt one]]")
+    mine = await ask(either, session, "[[write a.txt one]] [[write mine.txt one]]")
     theirs = await ask(either, other, "[[write a.txt two]]")
     await client.call("DELETE", f"/api/sessions/{other}?purge=true")
     error = refused(await client.http.post(f"/api/tasks/{mine['id']}/restore", json={}), 409, "would_undo_others")
@@ -338,8 +338,8 @@ async def test_too_much_data_prevents_the_checkpoint(tmp_path: Path) -> None:
         (path / "huge").write_bytes(b"x" * 2000)
         task = await ask(server, session, "[[say hello]]")
         for moment in ("before", "after"):
-            one = task["checkpoints"][moment]
-            assert one["sha"] is None and "2000 bytes in 1 files" in one["note"]
+            checkpoint = task["checkpoints"][moment]
+            assert checkpoint["sha"] is None and "2000 bytes in 1 files" in checkpoint["note"]
         assert task["gitBefore"]["dirty"] is True
         error = refused(await server.client.http.get(f"/api/tasks/{task['id']}/diff"), 409, "no_checkpoint")
         assert "2000 bytes" in error["message"]
@@ -366,8 +366,8 @@ async def test_a_slow_folder_delays_nothing(tmp_path: Path, monkeypatch: pytest.
             assert "too large" in task["checkpoints"]["before"]["note"] and task["checkpoints"]["before"]["sha"] is None
         assert looked == [str(path)]
         assert second["gitBefore"]["dirty"] is True
-        monkeypatch.setattr(take, "TRY_AGAIN", -1.0)
-        server.services.checkpoints.__dict__["_slow"].clear()
+        monkeypatch.setattr(folders, "TRY_AGAIN", -1.0)
+        server.services.checkpoints.folders = folders.Folders()
         await ask(server, session, "[[say hello]]")
         await ask(server, session, "[[say hello]]")
         assert len(looked) == 5
@@ -403,7 +403,7 @@ async def test_waiting_for_the_lock_does_not_count_as_slow(tmp_path: Path, monke
         await server.client.wait_task(task)
         before = (await server.client.get(f"/api/tasks/{task}"))["checkpoints"]["before"]
         assert (before["sha"], before["note"]) == (shot.sha, None)
-        assert service.__dict__["_slow"] == {}
+        assert not service.folders.is_slow(str(path))
 
 
 async def test_a_broken_repository_delays_nothing(server: Running) -> None:
@@ -465,11 +465,11 @@ async def test_old_checkpoints_are_pruned(either: Running) -> None:
     path = either.repo()
     gone, stays = await opened(either, path), await opened(either, path)
     await ask(either, gone, "[[write a.txt one]]")
-    kept = await ask(either, stays, "[[write b.txt two]]")
+    later = await ask(either, stays, "[[write b.txt two]]")
     client = either.client
     assert (await client.get("/api/checkpoints"))["total"] == 4
     assert (await client.get(f"/api/checkpoints?sessionId={gone}"))["total"] == 2
-    assert (await client.get(f"/api/checkpoints?taskId={kept['id']}&limit=1"))["total"] == 2
+    assert (await client.get(f"/api/checkpoints?taskId={later['id']}&limit=1"))["total"] == 2
     assert await either.services.pruning.prune() == 0
     await client.call("DELETE", f"/api/sessions/{gone}?purge=true")
     left = path / ".git" / f"bough-index-{os.getpid()}-left"
@@ -478,7 +478,7 @@ async def test_old_checkpoints_are_pruned(either: Running) -> None:
     assert {ref.split("/")[3] for ref in own_refs(path)} == {stays}
     assert (await client.post("/api/checkpoints/prune", {"days": 0})) == {"pruned": 2}
     assert own_refs(path) == {} and (await client.get("/api/checkpoints"))["checkpoints"] == []
-    refused(await client.http.get(f"/api/tasks/{kept['id']}/diff"), 409, "no_checkpoint")
+    refused(await client.http.get(f"/api/tasks/{later['id']}/diff"), 409, "no_checkpoint")
 
 
 async def test_leftovers_of_a_killed_server_are_removed(tmp_path: Path) -> None:
@@ -562,8 +562,8 @@ async def test_no_turn_starts_during_a_restore(server: Running) -> None:
         await server.client.wait_task(task, "dispatching")
         (path / "a.txt").write_text("brought back")
     await server.client.wait_task(task)
-    found = await server.client.get(f"/api/tasks/{task}")
-    assert git(path, "show", f"{found['checkpoints']['before']['sha']}:a.txt") == "brought back"
+    row = await server.client.get(f"/api/tasks/{task}")
+    assert git(path, "show", f"{row['checkpoints']['before']['sha']}:a.txt") == "brought back"
 
 
 async def test_many_sessions_in_one_folder(server: Running) -> None:
@@ -571,7 +571,7 @@ async def test_many_sessions_in_one_folder(server: Running) -> None:
     path = server.repo()
     sessions = [await opened(server, path) for _ in range(4)]
     tasks = await asyncio.gather(
-        *(ask(server, one, f"[[write {number}.txt x]]") for number, one in enumerate(sessions))
+        *(ask(server, session, f"[[write {number}.txt x]]") for number, session in enumerate(sessions))
     )
     for number, task in enumerate(tasks):
         after = task["checkpoints"]["after"]

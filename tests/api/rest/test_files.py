@@ -69,8 +69,8 @@ async def test_a_prompt_without_files_has_no_files_field(server: Running) -> Non
     session = await opened(server, initialPrompt="a")
     await server.client.prompt(session["id"], "b", files=[])
     messages = await server.client.get(f"/api/sessions/{session['id']}/messages")
-    said = [message["content"] for message in messages if message["role"] == "user"]
-    assert said == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    contents = [message["content"] for message in messages if message["role"] == "user"]
+    assert contents == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
 
 
 @pytest.mark.parametrize(

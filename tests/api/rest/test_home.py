@@ -95,12 +95,12 @@ async def test_titles_and_prompts_are_shortened(server: Running) -> None:
     """O4: A session without a title is shown by the first line of its first prompt; long prompts are shortened."""
     repo = await server.client.repo(server.repo())
     long = "\n\n  " + "x" * 300 + "\nsecond"
-    await server.client.session(repo["id"], initialPrompt=f"{long}\n[[hang]]")
+    session = await server.client.session(repo["id"], initialPrompt=f"{long}\n[[hang]]")
+    await server.client.wait_task(session["taskId"], "running")
     (tree,) = (await server.client.get("/api/home"))["trees"]
     # By now the agent may have set a title.
     assert tree["session"]["title"].startswith("x" * 40)
-    task = tree["session"]["lastTask"]
-    assert task is None or len(task["prompt"]) == 200
+    assert len(tree["session"]["lastTask"]["prompt"]) == 200
     assert [first_line(item) for item in (long, " \n", " a \nb")] == ["x" * 119 + "…", "", "a"]
 
 
@@ -271,15 +271,15 @@ async def test_the_tour_never_takes_an_existing_folder(server: Running, monkeypa
 
     def late(root: Path) -> list[Path]:
         """Creates the folder just after the tour has found the name free."""
-        found = places(root)
+        listed = places(root)
 
-        class Late(type(found[0])):
+        class Late(type(listed[0])):
             def mkdir(self, *args: Any, **options: Any) -> None:
                 taken.mkdir(exist_ok=True)
                 (taken / "mine.txt").write_text("mine")
                 super().mkdir(*args, **options)
 
-        return [Late(found[0]), *found[1:]]
+        return [Late(listed[0]), *listed[1:]]
 
     monkeypatch.setattr(tour_module, "_folders", late)
     tour = await server.client.post("/api/tour", expect=201)

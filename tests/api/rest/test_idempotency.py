@@ -199,16 +199,23 @@ async def test_a_repeated_cancel_of_a_task(server: Running) -> None:
     running = session["taskId"]
     await client.wait_task(running, "running")
     waiting = await client.prompt(session["id"], "[[say never]]")
-    for task in (waiting, running):
-        first = await client.http.delete(f"/api/tasks/{task}", **header("k"))
-        assert (first.status_code, first.json()["status"]) == (200, "cancelled")
-        after = await client.prompt(session["id"], "[[slow 4 0.4]]") if task == running else None
-        if after is not None:
-            await client.wait_task(after, "running")
+
+    async def cancel(task: str) -> bytes:
+        answer = await client.http.delete(f"/api/tasks/{task}", **header("k"))
+        assert (answer.status_code, answer.json()["status"]) == (200, "cancelled")
+        return answer.content
+
+    async def cancel_again(task: str, first: bytes) -> None:
         again = await client.http.delete(f"/api/tasks/{task[-12:]}", **header("k"))
-        assert (again.status_code, again.content) == (200, first.content)
+        assert (again.status_code, again.content) == (200, first)
         refused(await client.http.delete(f"/api/tasks/{task}"), 409, "task_not_queued")
-        assert after is None or (await client.wait_task(after))["status"] == "completed"
+
+    await cancel_again(waiting, await cancel(waiting))
+    first = await cancel(running)
+    after = await client.prompt(session["id"], "[[slow 4 0.4]]")
+    await client.wait_task(after, "running")
+    await cancel_again(running, first)
+    assert (await client.wait_task(after))["status"] == "completed"
 
 
 async def test_a_repeated_complete_does_not_end_a_resumed_session(server: Running) -> None:

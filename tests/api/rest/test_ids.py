@@ -51,8 +51,8 @@ async def test_prefixes_and_suffixes_of_every_kind_of_id(server: Running, record
             *beginnings,
             *ends,
         ):
-            found = await server.client.get(f"/api/{noun}/{short}")
-            assert found["id"] == whole, (noun, short)
+            row = await server.client.get(f"/api/{noun}/{short}")
+            assert row["id"] == whole, (noun, short)
 
 
 async def test_invalid_and_unknown_ids(server: Running, records: dict[str, Json]) -> None:

@@ -26,10 +26,10 @@ SECRETS = ("pass-1f", "query-2e", "query-3d", "query-4c", "header-5b", "header-6
 
 async def given(server: Running, server_id: str) -> Json:
     """Returns an MCP server as an agent receives it."""
-    (found,), _ = await server.services.store.read(
+    (server_row,), _ = await server.services.store.read(
         lambda tx: mcp_servers.for_agent(tx, [server_id], http=True, sse=True)
     )
-    return msgspec.to_builtins(found)
+    return msgspec.to_builtins(server_row)
 
 
 async def test_secrets_are_stored_and_never_shown(server: Running) -> None:
@@ -49,8 +49,8 @@ async def test_secrets_are_stored_and_never_shown(server: Running) -> None:
         assert (await given(server, remote["id"]))["url"] == "http://127.0.0.1:2/?a=fresh-8e"
         await client.call("DELETE", path)
         await events.until(lambda event: event["type"] == "mcp_server.removed")
-    told = str(events.seen) + (await client.http.get("/api/mcp-servers")).text
-    assert [secret for secret in SECRETS if secret in told] == []
+    text = str(events.seen) + (await client.http.get("/api/mcp-servers")).text
+    assert [secret for secret in SECRETS if secret in text] == []
 
 
 async def test_a_server_is_tested(server: Running) -> None:
@@ -116,8 +116,8 @@ async def test_every_field_can_be_changed(server: Running) -> None:
     remote = await client.post("/api/mcp-servers", REMOTE)
     there = f"/api/mcp-servers/{remote['id']}"
     await client.call("PATCH", there, json={"url": remote["url"], "headers": {"X-Other": "***"}})
-    found = await given(server, remote["id"])
-    assert (found["url"], found["headers"]) == (REMOTE["url"], [{"name": "X-Other", "value": "header-6a"}])
+    attached = await given(server, remote["id"])
+    assert (attached["url"], attached["headers"]) == (REMOTE["url"], [{"name": "X-Other", "value": "header-6a"}])
     for where, body, code in (
         (path, {}, "nothing_to_change"),
         (path, {"name": "Bough"}, "name_reserved"),
@@ -156,8 +156,8 @@ async def removal(server: Running) -> None:
     with_one = await client.session(repo["id"], mcpServerIds=[second["id"]])
     async with client.events(with_both["id"]) as events:
         await client.call("DELETE", f"/api/mcp-servers/{first['id']}")
-        told = await events.until(lambda event: event["type"] == "session.patched")
-    assert told["data"]["mcpServerIds"] == [second["id"]]
+        patched = await events.until(lambda event: event["type"] == "session.patched")
+    assert patched["data"]["mcpServerIds"] == [second["id"]]
     assert (await client.get(f"/api/sessions/{with_both['id']}"))["mcpServerIds"] == [second["id"]]
     assert (await client.get(f"/api/sessions/{with_one['id']}"))["updatedAt"] == with_one["updatedAt"]
     assert (await client.ask(with_both["id"], "hello"))["status"] == "completed"

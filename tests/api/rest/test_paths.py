@@ -22,11 +22,11 @@ async def escapes(server: Running, path: str | Path) -> None:
     with capture_logs() as lines:
         answer = await register(server, path)
     refused(answer, 403, "path_outside_root")
-    told = [line for line in lines if line["event"] == "path_escape"]
-    assert len(told) == 1
-    assert told[0]["given"] == str(path)
-    assert told[0]["log_level"] == "warning"
-    assert not Path(told[0]["resolved"]).is_relative_to(server.root)
+    escapes = [line for line in lines if line["event"] == "path_escape"]
+    assert len(escapes) == 1
+    assert escapes[0]["given"] == str(path)
+    assert escapes[0]["log_level"] == "warning"
+    assert not Path(escapes[0]["resolved"]).is_relative_to(server.root)
     assert (await server.client.get("/api/repos"))["total"] == 0
 
 

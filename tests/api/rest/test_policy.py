@@ -33,8 +33,8 @@ async def test_a_rule_is_created_and_shown(server: Running) -> None:
     client = server.client
     async with client.events() as events:
         rule = await add(client, "deny", agent="demo", kind="execute", command="git push*", note="By hand only.")
-        told = await events.until(lambda event: event["type"] == "rule.created")
-    assert told["data"] == rule and told["objectId"] == rule["id"] and told["sessionId"] is None
+        created = await events.until(lambda event: event["type"] == "rule.created")
+    assert created["data"] == rule and created["objectId"] == rule["id"] and created["sessionId"] is None
     assert rule.keys() == {
         *("id", "position", "effect", "agent", "kind", "tool", "command", "path", "note"),
         *("createdBy", "createdAt", "updatedAt"),
@@ -56,10 +56,10 @@ async def test_positions_stay_dense(tmp_path: Path, database_url: str) -> None:
             moved = await client.call("PATCH", f"{RULES}/{c['id']}", json={"position": 2})
             await events.until(lambda event: event["objectId"] == b["id"])
         assert moved["position"] == 2
-        told = [
+        changes = [
             (item["data"]["note"], item["data"]["position"]) for item in events.seen if item["type"] == "rule.patched"
         ]
-        assert told == [("c", 2), ("a", 3), ("b", 4)]
+        assert changes == [("c", 2), ("a", 3), ("b", 4)]
         assert await order(client) == [(1, "first"), (2, "c"), (3, "a"), (4, "b")]
         await client.call("PATCH", f"{RULES}/{first['id']}", json={"position": 99})
         assert await order(client) == [(1, "c"), (2, "a"), (3, "b"), (4, "first")]
@@ -166,10 +166,15 @@ async def test_an_explanation_names_the_rule(server: Running) -> None:
     other = await add(client, "deny", agent="demo", kind="edit", path="docs/**")
     push = await add(client, "deny", command="git push*", note="By hand only.")
     asked = {"sessionId": session["id"][-8:], "command": "git push origin"}
-    found = await client.post(EXPLAIN, asked)
-    assert (found["effect"], found["by"], found["id"], found["rule"]) == ("deny", "rule", push["id"], push)
-    assert "By hand only." in found["reason"]
-    first, second = found["considered"]
+    explanation = await client.post(EXPLAIN, asked)
+    assert (explanation["effect"], explanation["by"], explanation["id"], explanation["rule"]) == (
+        "deny",
+        "rule",
+        push["id"],
+        push,
+    )
+    assert "By hand only." in explanation["reason"]
+    first, second = explanation["considered"]
     assert (first["ruleId"], first["matched"], first["position"]) == (other["id"], False, 1)
     assert "execute, not edit" in first["why"]
     assert (second["ruleId"], second["matched"], second["effect"]) == (push["id"], True, "deny")
@@ -241,7 +246,7 @@ async def test_choices_are_listed_and_removed(server: Running) -> None:
     assert await client.get(f"{CHOICES}/{narrow['id'][-8:]}") == narrow
     await client.call("DELETE", f"/api/sessions/{session['id']}")
     other = await client.session(repo["id"], permissionMode="ask")
-    for query, found in (
+    for query, matches in (
         ("scope=session", [narrow]),
         ("scope=worktree", []),
         (f"sessionId={session['id'][-8:]}", [wide, narrow]),
@@ -249,14 +254,14 @@ async def test_choices_are_listed_and_removed(server: Running) -> None:
         (f"sessionId={session['id']}&scope=session", [narrow]),
         ("limit=1&offset=1", [narrow]),
     ):
-        assert (await client.get(f"{CHOICES}?{query}"))["choices"] == found, query
+        assert (await client.get(f"{CHOICES}?{query}"))["choices"] == matches, query
     refused(await client.http.get(f"{CHOICES}?scope=no"), 400, "bad_request")
     refused(await client.http.get(f"{CHOICES}?sessionId={NOBODY}"), 404, "session_not_found")
     assert (await client.ask(other["id"], "[[run touch two]]"))["status"] == "completed"
     async with client.events() as events:
         assert await client.call("DELETE", f"{CHOICES}/{wide['id']}") == wide
-        told = await events.until(lambda event: event["type"] == "choice.removed")
-    assert told["data"] == wide
+        removed = await events.until(lambda event: event["type"] == "choice.removed")
+    assert removed["data"] == wide
     await client.prompt(other["id"], "[[run touch two]]")
     assert "touch two" in (await client.approval(other["id"]))["title"]
 
@@ -272,11 +277,11 @@ async def test_a_removed_choice_leaves_its_session(server: Running) -> None:
         await client.wait_task(task)
     path = f"/api/sessions/{session['id']}"
     known = (await client.get(path))["allowedTools"]
-    two, one = (await client.get(CHOICES))["choices"]
-    assert sorted(known) == sorted([one["key"], two["key"]])
+    second, first = (await client.get(CHOICES))["choices"]
+    assert sorted(known) == sorted([first["key"], second["key"]])
     async with client.events(session["id"]) as events:
-        await client.call("DELETE", f"{CHOICES}/{one['id']}")
-        told = await events.until(lambda event: event["type"] == "session.patched")
-    assert told["data"]["allowedTools"] == (await client.get(path))["allowedTools"] == [two["key"]]
+        await client.call("DELETE", f"{CHOICES}/{first['id']}")
+        patched = await events.until(lambda event: event["type"] == "session.patched")
+    assert patched["data"]["allowedTools"] == (await client.get(path))["allowedTools"] == [second["key"]]
     await client.prompt(session["id"], "[[run touch one]]")
     assert "touch one" in (await client.approval(session["id"]))["title"]

@@ -58,7 +58,10 @@ async def test_prompts_run_in_order(queue: Queue) -> None:
     assert {task["status"] for task in page["tasks"]} == {"completed"}
     starts = [task["startedAt"] for task in page["tasks"]]
     assert starts == sorted(starts)
-    assert all(one["endedAt"] <= two["startedAt"] for one, two in zip(page["tasks"], page["tasks"][1:], strict=False))
+    assert all(
+        earlier["endedAt"] <= following["startedAt"]
+        for earlier, following in zip(page["tasks"], page["tasks"][1:], strict=False)
+    )
 
 
 async def test_a_turn_never_overlaps_another(queue: Queue) -> None:
@@ -68,8 +71,8 @@ async def test_a_turn_never_overlaps_another(queue: Queue) -> None:
     order = [task["id"] for task in page["tasks"]]
     assert set(order) == set(tasks)
     await queue.client.wait_task(order[-1])
-    said = [f"[[say {text}]]" for text in await queue.client.texts(queue.id)]
-    assert said == [task["prompt"] for task in page["tasks"]] == await queue.client.texts(queue.id, "user")
+    texts = [f"[[say {text}]]" for text in await queue.client.texts(queue.id)]
+    assert texts == [task["prompt"] for task in page["tasks"]] == await queue.client.texts(queue.id, "user")
 
 
 async def test_the_queue_has_a_limit(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ async def test_races_are_found_by_their_ids(server: Running, session: str) -> No
     begun = await begin(server, session, title="Birds", contenders=[{"title": "Heron"}, SAME])
     race = (await client.get(f"/api/races/{begun['raceId'][-12:]}"))["raceId"]
     assert race == begun["raceId"]
-    found = (await client.get(f"/api/races/{race}"))["contenders"]
-    assert [item["title"] for item in found] == ["Heron", "Birds (2)"]
-    assert [(item["sessionId"], item["taskId"]) for item in found] == [
+    contenders = (await client.get(f"/api/races/{race}"))["contenders"]
+    assert [item["title"] for item in contenders] == ["Heron", "Birds (2)"]
+    assert [(item["sessionId"], item["taskId"]) for item in contenders] == [
         (item["sessionId"], item["taskId"]) for item in begun["sessions"]
     ]
     messages = await client.get(f"/api/sessions/{task['sessionId']}/messages")
@@ -89,10 +89,10 @@ async def test_the_races_of_a_tree_are_listed(server: Running, session: str) -> 
     assert (await client.get(f"/api/sessions/{session}/races"))["races"] == []
     first, second = await begin(server, session), await begin(server, session, kind="spawn")
     runner = first["sessions"][0]["sessionId"]
-    found = await client.get(f"/api/sessions/{runner}/races")
-    assert found["total"] == 2
+    races = await client.get(f"/api/sessions/{runner}/races")
+    assert races["total"] == 2
     assert [
-        (race["raceId"], race["sessionId"], race["sessionIds"], race["keptSessionId"]) for race in found["races"]
+        (race["raceId"], race["sessionId"], race["sessionIds"], race["keptSessionId"]) for race in races["races"]
     ] == [(item["raceId"], session, [each["sessionId"] for each in item["sessions"]], None) for item in (second, first)]
     rest = await client.get(f"/api/sessions/{session}/races?limit=1&offset=1")
     assert [race["raceId"] for race in rest["races"]] == [first["raceId"]]

@@ -133,10 +133,10 @@ async def test_health_agents_and_settings(server: Running) -> None:
     (guide,) = [agent for agent in agents if agent["tour"] is not None]
     assert guide["tour"].keys() == {"session", "approval", "fork", "child", "longTurn", "sideQuestion"}
     assert all(example["name"] and example["prompt"] for agent in agents for example in agent["examples"])
-    for one in agents:
-        assert (one["program"] is None) == (one["how"] == "missing")
-        assert one["command"]
-        assert one["title"]
+    for item in agents:
+        assert (item["program"] is None) == (item["how"] == "missing")
+        assert item["command"]
+        assert item["title"]
     settings = {setting["name"]: setting for setting in (await server.client.get("/api/settings"))["settings"]}
     assert settings.keys() == FIELDS.keys()
     used = {
@@ -145,10 +145,10 @@ async def test_health_agents_and_settings(server: Running) -> None:
         "default_agent": default["name"],
         "workspace_root": str(server.root.resolve()),
     }
-    for name, one in settings.items():
-        assert one["variable"] == f"BOUGH_{name.upper()}"
-        assert one["description"].endswith(".")
-        assert one["value"] == used.get(name, getattr(server.services.settings, name)), name
+    for name, item in settings.items():
+        assert item["variable"] == f"BOUGH_{name.upper()}"
+        assert item["description"].endswith(".")
+        assert item["value"] == used.get(name, getattr(server.services.settings, name)), name
 
 
 @pytest.mark.postgres
@@ -187,9 +187,9 @@ async def test_a_bad_agent_file_does_no_harm(tmp_path: Path) -> None:
 
 
 def metric(text: str, name: str) -> float:
-    found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
-    assert found is not None, name
-    return float(found[1])
+    match = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    assert match is not None, name
+    return float(match[1])
 
 
 async def test_metrics(tmp_path: Path) -> None:

@@ -75,9 +75,9 @@ async def test_words_are_found_before_the_turn_ends(tmp_path: Path, database_url
         async def results() -> list[Json]:
             return (await search(server, '"tick 9"', role="agent"))["results"]
 
-        found = await eventually(results)
+        page = await eventually(results)
         message = await server.client.get(f"/api/sessions/{session['id']}/messages", params={"limit": 1})
-        assert [item["id"] for item in message] == [hit["messageId"] for hit in found]
+        assert [item["id"] for item in message] == [hit["messageId"] for hit in page]
         assert message[0]["content"]["partial"] is True
         await server.client.post(f"/api/sessions/{session['id']}/stop")
         await server.client.wait_task(task)
@@ -99,13 +99,13 @@ async def test_archived_and_purged_sessions(tmp_path: Path, database_url: str) -
 
 async def test_filters_and_pages(server: Running) -> None:
     """A2: Results can be filtered and paged; invalid parameters are refused."""
-    one, two = await opened(server, "one", title="1"), await opened(server, "two", title="2")
-    for session in (one, two):
+    mine, other = await opened(server, "one", title="1"), await opened(server, "two", title="2")
+    for session in (mine, other):
         await server.client.ask(session["id"], "[[say redshank]]")
     assert (await search(server, "redshank"))["total"] == 4
-    for name, value in (("sessionId", one["id"]), ("rootId", one["id"][-8:]), ("repoId", one["repoId"])):
+    for name, value in (("sessionId", mine["id"]), ("rootId", mine["id"][-8:]), ("repoId", mine["repoId"])):
         narrow = await search(server, "redshank", **{name: value})
-        assert {hit["sessionId"] for hit in narrow["results"]} == {one["id"]}
+        assert {hit["sessionId"] for hit in narrow["results"]} == {mine["id"]}
     assert (await search(server, "redshank", agent="codex", status="active"))["total"] == 0
     assert (await search(server, "redshank", until="2001-01-01"))["total"] == 0
     assert (await search(server, "redshank", since="2001-01-01", status="active", agent="demo"))["total"] == 4

@@ -63,14 +63,14 @@ class Said:
             self.parts.append(json.dumps(events.seen))
 
 
-async def secret_session(said: Said, repo: Path) -> Json:
+async def secret_session(answers: Said, repo: Path) -> Json:
     """Creates a session with secrets in every possible field, twice, so that the stored answers are read too."""
-    known = await said.call("POST", "/api/repos", body={"path": str(repo)}, expect=201)
+    known = await answers.call("POST", "/api/repos", body={"path": str(repo)}, expect=201)
     local: Json = {"name": "local", "transport": "stdio", "command": "/bin/false", "env": {"KEY": MCP_ENV}}
     header = {"Authorization": f"Bearer {MCP_HEADER}", "X-Key": MCP_HEADER}
     remote: Json = {"name": "remote", "transport": "http", "url": "http://127.0.0.1:1/mcp", "headers": header}
     servers = [
-        (await said.call("POST", "/api/mcp-servers", body=body | {"idempotencyKey": body["name"]}, expect=201))["id"]
+        (await answers.call("POST", "/api/mcp-servers", body=body | {"idempotencyKey": body["name"]}, expect=201))["id"]
         for body in (local, remote, local, remote)
     ]
     body: Json = {
@@ -81,24 +81,24 @@ async def secret_session(said: Said, repo: Path) -> Json:
         "permissionMode": "bypassPermissions",
         "idempotencyKey": "with secrets",
     }
-    session = await said.call("POST", "/api/sessions", body=body, expect=201)
+    session = await answers.call("POST", "/api/sessions", body=body, expect=201)
     assert session["env"] == {"API_KEY": "***", "PLAIN": "***"}
-    assert await said.call("POST", "/api/sessions", body=body, expect=201) == session
+    assert await answers.call("POST", "/api/sessions", body=body, expect=201) == session
     return session
 
 
-async def wrong_requests(said: Said, session: Json) -> None:
+async def wrong_requests(answers: Said, session: Json) -> None:
     """Sends invalid requests whose errors might repeat what they were given."""
     mine = f"/api/sessions/{session['id']}"
     for env in ({"A=B": REFUSED}, {"A": REFUSED + "\0"}, {"": REFUSED}, {"A": {"B": REFUSED}}, {"A": [REFUSED]}):
-        await said.call("PATCH", mine, body={"env": env}, expect=400)
-        await said.call("POST", "/api/sessions", body={"repoId": session["repoId"], "env": env}, expect=400)
-    await said.call("POST", "/api/sessions", body={"repoId": NOBODY, "env": {"A": REFUSED}}, expect=404)
-    await said.call("POST", "/api/sessions", body={"repoId": session["repoId"], "env": REFUSED}, expect=400)
+        await answers.call("PATCH", mine, body={"env": env}, expect=400)
+        await answers.call("POST", "/api/sessions", body={"repoId": session["repoId"], "env": env}, expect=400)
+    await answers.call("POST", "/api/sessions", body={"repoId": NOBODY, "env": {"A": REFUSED}}, expect=404)
+    await answers.call("POST", "/api/sessions", body={"repoId": session["repoId"], "env": REFUSED}, expect=400)
     reused: Json = {"repoId": session["repoId"], "env": {"A": REFUSED}, "idempotencyKey": "with secrets"}
-    await said.call("POST", "/api/sessions", body=reused, expect=409)
+    await answers.call("POST", "/api/sessions", body=reused, expect=409)
     server: Json = {"name": "local", "transport": "stdio", "command": "/bin/false"}
-    await said.call("POST", "/api/mcp-servers", body=server | {"env": {"KEY": REFUSED}}, expect=409)
+    await answers.call("POST", "/api/mcp-servers", body=server | {"env": {"KEY": REFUSED}}, expect=409)
     for wrong in (
         {"env": {"A=B": REFUSED}},
         {"env": {"A": REFUSED + "\0"}},
@@ -107,37 +107,39 @@ async def wrong_requests(said: Said, session: Json) -> None:
         {"headers": {"X Y": REFUSED}},
         {"headers": {"X": 7, "Y": REFUSED}},
     ):
-        await said.call("POST", "/api/mcp-servers", body=server | {"name": "new"} | wrong, expect=400)
-    await said.call("GET", "/api/sessions", expect=401, authorization=f"Bearer {WRONG_TOKEN}")
-    await said.call("GET", "/api/sessions", expect=401, authorization="", cookie=f"bough_1={WRONG_TOKEN}")
+        await answers.call("POST", "/api/mcp-servers", body=server | {"name": "new"} | wrong, expect=400)
+    await answers.call("GET", "/api/sessions", expect=401, authorization=f"Bearer {WRONG_TOKEN}")
+    await answers.call("GET", "/api/sessions", expect=401, authorization="", cookie=f"bough_1={WRONG_TOKEN}")
 
 
 async def test_secrets_are_never_shown(process: ServerProcess) -> None:
     """R1, L1: Secret values never appear in an answer, event, export or log line, not even in errors."""
     async with process.client() as client:
-        said = Said(client)
-        session = await secret_session(said, make_repo(process.root / "repo"))
+        answers = Said(client)
+        session = await secret_session(answers, make_repo(process.root / "repo"))
         mine = f"/api/sessions/{session['id']}"
         # The agent reports that it cannot reach the servers, then crashes and is started with them again.
         for prompt in ("[[mcp anything {}]]", "[[fail on purpose]]", "[[crash]]", "[[say hello]]"):
             await client.ask(session["id"], prompt)
-        patched = await said.call("PATCH", mine, body={"env": {"OTHER": LATER_ENV}}, expect=200)
+        patched = await answers.call("PATCH", mine, body={"env": {"OTHER": LATER_ENV}}, expect=200)
         assert patched["env"] == {"OTHER": "***"}
-        await wrong_requests(said, session)
+        await wrong_requests(answers, session)
         async with client.http.stream("GET", "/", params={"token": WRONG_TOKEN}) as page:
-            said.parts.append((await page.aread()).decode())
-        await said.read(mine, f"{mine}/messages", f"{mine}/tasks", f"{mine}/export", f"{mine}/export?format=markdown")
-        await said.read("/api/sessions", "/api/mcp-servers", "/api/tasks", "/api/approvals", "/api/settings")
-        await said.read("/api/agents", "/metrics", "/openapi.json", "/docs", "/", *_servers(session))
-        await said.call("POST", f"{mine}/complete", body={}, expect=200)
-        await said.follow()
+            answers.parts.append((await page.aread()).decode())
+        await answers.read(
+            mine, f"{mine}/messages", f"{mine}/tasks", f"{mine}/export", f"{mine}/export?format=markdown"
+        )
+        await answers.read("/api/sessions", "/api/mcp-servers", "/api/tasks", "/api/approvals", "/api/settings")
+        await answers.read("/api/agents", "/metrics", "/openapi.json", "/docs", "/", *_servers(session))
+        await answers.call("POST", f"{mine}/complete", body={}, expect=200)
+        await answers.follow()
     assert await process.stop() == 0
     log = (process.data / "server.log").read_text()
     assert "session_opened" in log
-    told = "\n".join(said.parts)
-    assert "***" in told
+    text = "\n".join(answers.parts)
+    assert "***" in text
     for secret in (*SECRETS, process.token):
-        assert secret not in told
+        assert secret not in text
         assert secret not in log
 
 
@@ -163,11 +165,11 @@ async def test_tracebacks_do_not_show_values(form: str) -> None:
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", code), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
-    said = (await program.communicate())[0].decode()
-    assert program.returncode == 0, said
-    assert "nothing secret" in said
-    assert "in fail" in said
-    assert ENV not in said
+    output = (await program.communicate())[0].decode()
+    assert program.returncode == 0, output
+    assert "nothing secret" in output
+    assert "in fail" in output
+    assert ENV not in output
 
 
 def _servers(session: Json) -> list[str]:

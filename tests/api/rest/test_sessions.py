@@ -48,7 +48,7 @@ async def test_create(server: Running) -> None:
 
 async def test_create_stores_every_field(server: Running) -> None:
     """L3: Every documented field is stored and returned."""
-    said = {
+    fields = {
         "title": "A title",
         "description": "Two\nlines",
         "permissionMode": "plan",
@@ -57,10 +57,10 @@ async def test_create_stores_every_field(server: Running) -> None:
         "contextFiles": ["README.md"],
         "callback": {"enabled": False, "extraInstructions": "briefly"},
     }
-    session = await opened(server, **said)
+    session = await opened(server, **fields)
     detail = await server.client.get(f"/api/sessions/{session['id']}")
     for name in ("title", "description", "permissionMode", "model", "effort"):
-        assert session[name] == detail[name] == said[name]
+        assert session[name] == detail[name] == fields[name]
     assert session["contextFiles"] == [f"{session['cwd']}/README.md"]
     assert session["callback"] == {
         "enabled": False,
@@ -95,8 +95,8 @@ async def test_list_filters_and_pages(tmp_path: Path) -> None:
     messages."""
     async with serving(tmp_path, max_sessions=100) as server:
         client = server.client
-        one, two = [await client.repo(server.repo(name)) for name in ("one", "two")]
-        made = [await client.session((two if number % 5 == 0 else one)["id"]) for number in range(25)]
+        first, second = [await client.repo(server.repo(name)) for name in ("one", "two")]
+        made = [await client.session((second if number % 5 == 0 else first)["id"]) for number in range(25)]
         await client.post(f"/api/sessions/{made[3]['id']}/complete")
         await client.call("DELETE", f"/api/sessions/{made[4]['id']}")
         newest = [session["id"] for session in reversed(made)]
@@ -108,7 +108,7 @@ async def test_list_filters_and_pages(tmp_path: Path) -> None:
         rest = await client.get("/api/sessions?limit=20&offset=20")
         assert [session["id"] for session in rest["sessions"]] == newest[20:]
         assert (await client.get("/api/sessions?offset=1000"))["sessions"] == []
-        of_two = await client.get(f"/api/sessions?repoId={two['id']}&limit=2&offset=1")
+        of_two = await client.get(f"/api/sessions?repoId={second['id']}&limit=2&offset=1")
         assert [item["id"] for item in of_two["sessions"]] == [made[15]["id"], made[10]["id"]]
         assert of_two["total"] == 5
         for status, expected in (
@@ -118,9 +118,9 @@ async def test_list_filters_and_pages(tmp_path: Path) -> None:
             (" cancelled , active ", 24),
             ("error", 0),
         ):
-            found = await client.get("/api/sessions", params={"status": status})
-            assert found["total"] == expected, status
-        both = await client.get(f"/api/sessions?repoId={one['id']}&status=completed")
+            listed = await client.get("/api/sessions", params={"status": status})
+            assert listed["total"] == expected, status
+        both = await client.get(f"/api/sessions?repoId={first['id']}&status=completed")
         assert [session["id"] for session in both["sessions"]] == [made[3]["id"]]
         for query in ("status=done", "status=active,done", "status=,", "limit=0", "limit=501", "offset=-1"):
             refused(await client.http.get(f"/api/sessions?{query}"), 400)

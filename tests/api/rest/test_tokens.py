@@ -77,7 +77,7 @@ async def test_rotating_can_sign_all_browsers_out(server: Running) -> None:
 
 @pytest.mark.postgres
 async def test_keys_are_stored_in_postgres(tmp_path: Path, postgres_url: str) -> None:
-    """D1: Keys, their last use and their revocation are stored in PostgreSQL as in SQLite."""
+    """R6: Keys, their last use and their revocation are stored in PostgreSQL as in SQLite."""
     async with serving(tmp_path, database=postgres_url) as server, signed_in(server.url, server.token) as browser:
         await browser.http.get("/api/sessions", headers=browser.headers)
         await server.services.page_keys.record_uses()

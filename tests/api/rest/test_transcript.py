@@ -33,8 +33,8 @@ async def pages(server: Running) -> None:
     moments = ["2031-01-01T00:00:00.000001Z"] * 5 + ["2031-01-01T00:00:00.000002Z"] * 3
     made = [(new_id(), moment) for moment in (*moments, "2031-01-01T00:00:00.000003Z")]
     messages = [
-        Message(one, session["id"], task["id"], 1000 - number, "system", raw({"type": "note"}), moment, moment)
-        for number, (one, moment) in enumerate(made)
+        Message(message_id, session["id"], task["id"], 1000 - number, "system", raw({"type": "note"}), moment, moment)
+        for number, (message_id, moment) in enumerate(made)
     ]
     await server.services.store.write(lambda change: records.insert_messages(change, messages))
     path = f"/api/sessions/{session['id']}/messages"
@@ -47,7 +47,7 @@ async def pages(server: Running) -> None:
             assert len(page) >= min(limit, len(every) - len(seen))
             seen += page
             since = page[-1]["updatedAt"]
-        ordered = sorted(every, key=lambda one: (one["updatedAt"], one["position"]))
+        ordered = sorted(every, key=lambda message_id: (message_id["updatedAt"], message_id["position"]))
         assert [item["id"] for item in seen] == [item["id"] for item in ordered]
     last = [item["id"] for item in every if item["updatedAt"] == moments[0]]
     both = {"since": "2030-01-01", "after": last[0], "before": last[-1], "limit": 100}

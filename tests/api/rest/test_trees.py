@@ -111,22 +111,22 @@ async def test_callbacks_are_listed(server: Running) -> None:
     """Q3: Lists the callbacks that a session sent and received, by state and in pages."""
     client = server.client
     root = await opened(server)
-    one = await branch(client, root, "spawn", "[[say first]]")
-    await settled(client, one, root)
+    first = await branch(client, root, "spawn", "[[say first]]")
+    await settled(client, first, root)
     await client.post(f"/api/sessions/{root['id']}/complete")
     two = await branch(client, root, "spawn", "[[say second]]")
     await settled(client, two)
     path = f"/api/sessions/{root['id']}/callbacks"
-    found = await client.get(path)
-    assert (found["total"], found["limit"], found["offset"]) == (2, 20, 0)
-    assert [row["state"] for row in found["callbacks"]] == ["held", "delivered"]
-    assert [row["childSessionId"] for row in found["callbacks"]] == [two["id"], one["id"]]
-    held, delivered = found["callbacks"]
+    tree = await client.get(path)
+    assert (tree["total"], tree["limit"], tree["offset"]) == (2, 20, 0)
+    assert [row["state"] for row in tree["callbacks"]] == ["held", "delivered"]
+    assert [row["childSessionId"] for row in tree["callbacks"]] == [two["id"], first["id"]]
+    held, delivered = tree["callbacks"]
     assert held["reason"] and "second" in held["text"] and held["parentTaskId"] is None
-    assert delivered["parentTaskId"] and delivered["childTaskId"] == one["taskId"]
+    assert delivered["parentTaskId"] and delivered["childTaskId"] == first["taskId"]
     assert (await client.get(f"{path}?state=held"))["callbacks"] == [held]
     assert (await client.get(f"{path}?limit=1&offset=1"))["callbacks"] == [delivered]
-    sent = await client.get(f"/api/sessions/{one['id']}/callbacks")
+    sent = await client.get(f"/api/sessions/{first['id']}/callbacks")
     assert sent["callbacks"] == [delivered]
     refused(await client.http.get(f"{path}?state=lost"), 400, "bad_status")
 
@@ -138,9 +138,9 @@ async def test_budgets_are_set_and_shown(server: Running) -> None:
     await client.wait_task(root["taskId"])
     child = await branch(client, root, "fork")
     path = f"/api/sessions/{root['id']}/budget"
-    found = await client.get(path)
-    assert found["budget"] is None
-    assert found["used"]["turns"] == 1
+    tree = await client.get(path)
+    assert tree["budget"] is None
+    assert tree["used"]["turns"] == 1
     answer = await client.call("PUT", f"/api/sessions/{child['id']}/budget", json={"maxTurns": 5, "maxCost": 1.5})
     assert answer == await client.get(path)
     budget = answer["budget"]
@@ -164,14 +164,14 @@ async def test_waiting_for_all_and_for_any(server: Running) -> None:
     slow = await branch(client, root, "spawn", HANG, callback={"enabled": False})
     await client.wait_task(slow["taskId"], "running")
     both = {"taskIds": [quick["taskId"][-8:], slow["taskId"], slow["taskId"]]}
-    found = await client.post("/api/wait", {**both, "mode": "any"})
-    assert found["done"] == [{"id": quick["taskId"], "sessionId": quick["id"], "status": "completed"}]
-    assert (found["pending"], found["paused"]) == ([slow["taskId"]], [])
+    outcome = await client.post("/api/wait", {**both, "mode": "any"})
+    assert outcome["done"] == [{"id": quick["taskId"], "sessionId": quick["id"], "status": "completed"}]
+    assert (outcome["pending"], outcome["paused"]) == ([slow["taskId"]], [])
     waiting = asyncio.create_task(client.post("/api/wait", {**both, "sessionIds": [slow["id"]]}))
     await client.post(f"/api/sessions/{slow['id']}/stop")
-    found = await waiting
-    assert {item["status"] for item in found["done"]} == {"completed", "cancelled", "idle"}
-    assert (found["pending"], len(found["done"])) == ([], 3)
+    outcome = await waiting
+    assert {item["status"] for item in outcome["done"]} == {"completed", "cancelled", "idle"}
+    assert (outcome["pending"], len(outcome["done"])) == ([], 3)
 
 
 async def test_a_wait_times_out(server: Running) -> None:
@@ -183,8 +183,8 @@ async def test_a_wait_times_out(server: Running) -> None:
     assert late == {"done": [], "pending": [root["taskId"]], "paused": []}
     queued = await client.prompt(root["id"], "later")
     await client.post(f"/api/sessions/{root['id']}/stop")
-    found = await client.post("/api/wait", {"taskIds": [queued], "sessionIds": [root["id"]]})
-    assert found == {"done": [], "pending": [], "paused": [queued, root["id"]]}
+    outcome = await client.post("/api/wait", {"taskIds": [queued], "sessionIds": [root["id"]]})
+    assert outcome == {"done": [], "pending": [], "paused": [queued, root["id"]]}
 
 
 async def test_a_wait_ends_when_its_target_is_purged(server: Running) -> None:
@@ -270,8 +270,8 @@ async def test_stop_cascades(server: Running) -> None:
     # Each callback is queued in the parent.
     assert [session["queued"] for session in tree["sessions"]] == [1, 1, 0, 0]
     await client.post(f"/api/sessions/{root['id']}/resume")
-    found = await settled(client, root)
-    assert found["done"][0]["status"] == "idle"
+    rows = await settled(client, root)
+    assert rows["done"][0]["status"] == "idle"
     again = await client.post(f"/api/sessions/{fork['id']}/stop", {"cascade": True})
     assert outcomes(again["cascade"]) == [(fork["id"], "unchanged")]
     body = {"cascade": True, "expectedTaskId": root["taskId"]}
@@ -290,7 +290,7 @@ async def test_complete_cascades(server: Running) -> None:
     body = {"cascade": True, "force": True, "idempotencyKey": "all"}
     answer = await client.post(path, body)
     assert {outcome for _, outcome in outcomes(answer["cascade"])} == {"completed"}
-    assert [one for one, _ in outcomes(answer["cascade"])][::3] == [grandchild["id"], root["id"]]
+    assert [id for id, _ in outcomes(answer["cascade"])][::3] == [grandchild["id"], root["id"]]
     assert answer["status"] == "completed"
     assert [await status(client, item) for item in (root, child, grandchild, fork)] == ["completed"] * 4
     assert (await client.get(f"/api/sessions/{root['id']}/tree"))["running"] == 0
@@ -353,8 +353,8 @@ async def test_cascades_on_both_databases(database_url: str, tmp_path: Path) -> 
         tree = await client.get(f"/api/sessions/{root['id']}/tree")
         assert (tree["running"], tree["used"]["sessions"]) == (2, 4)
         await client.post(f"/api/sessions/{root['id']}/stop", {"cascade": True})
-        found = await settled(client, child, grandchild, fork)
-        assert {*found["paused"], *(item["id"] for item in found["done"])} == {
+        rows = await settled(client, child, grandchild, fork)
+        assert {*rows["paused"], *(item["id"] for item in rows["done"])} == {
             item["id"] for item in (child, grandchild, fork)
         }
         gone = await client.call("DELETE", f"/api/sessions/{root['id']}?cascade=true&purge=true")

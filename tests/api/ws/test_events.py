@@ -53,7 +53,7 @@ async def test_events_come_in_commit_order(server: Running) -> None:
         await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
         await client.wait_task(session["taskId"])
         await client.call("DELETE", f"/api/sessions/{session['id']}")
-        kept = await past(client, live.seen[0]["cursor"])
+        stored_events = await past(client, live.seen[0]["cursor"])
         await client.call("DELETE", f"/api/sessions/{session['id']}?purge=true")
         await live.until(lambda event: event["type"] == "session.removed")
     events = stored(live.seen)
@@ -66,11 +66,11 @@ async def test_events_come_in_commit_order(server: Running) -> None:
     kinds = [event["type"] for event in events]
     assert kinds[:3] == ["session.created", "task.created", "message.created"]
     statuses = [event["data"]["status"] for event in events if event["type"].startswith("task.")]
-    followed = [one for one, before in zip(statuses, [None, *statuses], strict=False) if one != before]
+    followed = [status for status, before in zip(statuses, [None, *statuses], strict=False) if status != before]
     assert followed == ["queued", "dispatching", "running", "waiting_permission", "running", "completed"]
     decided = [event["data"]["status"] for event in events if event["type"].startswith("approval.")]
     assert decided == ["pending", "allowed"]
-    assert kept == events[:-1]
+    assert stored_events == events[:-1]
     # Purging a session removes its events, except for the removal itself.
     assert await past(client, cursors[0] - 1) == events[-1:]
 
@@ -153,17 +153,17 @@ async def test_one_session_can_be_followed(server: Running) -> None:
     """A3: With `sessionId`, WebSocket and SSE send only that session's events, both live and past."""
     client = server.client
     repo = await client.repo(server.repo())
-    one, two = [await client.session(repo["id"]) for _ in range(2)]
-    async with client.events(one["id"]) as live:
-        await client.ask(two["id"], "hello")
-        done = await client.ask(one["id"], "hello")
+    first, second = [await client.session(repo["id"]) for _ in range(2)]
+    async with client.events(first["id"]) as live:
+        await client.ask(second["id"], "hello")
+        done = await client.ask(first["id"], "hello")
         await live.until(lambda event: event.get("objectId") == done["id"] and event["data"]["status"] == "completed")
-    assert {event["sessionId"] for event in live.seen if not is_ready(event)} == {one["id"]}
-    mine = await past(client, 0, one["id"])
+    assert {event["sessionId"] for event in live.seen if not is_ready(event)} == {first["id"]}
+    mine = await past(client, 0, first["id"])
     everything = await past(client)
-    assert mine == [event for event in everything if event["sessionId"] == one["id"]]
+    assert mine == [event for event in everything if event["sessionId"] == first["id"]]
     assert len(everything) > len(mine) > len(stored(live.seen))
-    async with sse(client, f"?cursor=0&sessionId={one['id'][-12:]}") as stream:
+    async with sse(client, f"?cursor=0&sessionId={first['id'][-12:]}") as stream:
         assert stored(await stream.until(is_ready)) == mine
 
 
@@ -174,10 +174,10 @@ async def test_a_gap_is_reported(tmp_path: Path) -> None:
         await server.services.maintenance.run_once()
         async with server.client.events(cursor=0) as events:
             await events.until(is_ready)
-        gap, *kept, ready = events.seen
+        gap, *remaining, ready = events.seen
         newest = ready["cursor"]
         assert gap == {"type": "stream.gap", "from": 0, "to": newest - 10}
-        assert [event["cursor"] for event in kept] == list(range(newest - 9, newest + 1))
+        assert [event["cursor"] for event in remaining] == list(range(newest - 9, newest + 1))
         for cursor, missed in ((newest - 11, True), (newest - 10, False), (newest - 5, False), (newest, False)):
             async with server.client.events(cursor=cursor) as events:
                 await events.until(is_ready)
@@ -235,12 +235,12 @@ async def test_invalid_streams_are_closed(server: Running) -> None:
     for query, code in (("x", 4400), (NOBODY, 4404), (NOBODY[:8], 4404), ("00000000&cursor=x", 4404)):
         assert (await closing(client, query))[0] == code, query
     repo = await client.repo(server.repo())
-    one, two = [await client.session(repo["id"]) for _ in range(2)]
-    assert one["id"][:8] == two["id"][:8]
-    code, reason = await closing(client, one["id"][:8])
+    first, second = [await client.session(repo["id"]) for _ in range(2)]
+    assert first["id"][:8] == second["id"][:8]
+    code, reason = await closing(client, first["id"][:8])
     assert (code, "matches" in reason) == (4409, True)
-    assert (await closing(client, f"{one['id']}&cursor=x"))[0] == 4400
-    refused(await client.http.get(f"/api/events?sessionId={one['id'][:8]}"), 409, "ambiguous_id")
+    assert (await closing(client, f"{first['id']}&cursor=x"))[0] == 4400
+    refused(await client.http.get(f"/api/events?sessionId={first['id'][:8]}"), 409, "ambiguous_id")
 
 
 @pytest.fixture
@@ -270,10 +270,21 @@ def ended(event: Json) -> bool:
     return event["type"] == "task.patched" and event["data"]["endedAt"] is not None
 
 
-@pytest.mark.parametrize("text", ["[[slow 60 0.6]]", "[[flood 3000]]", "[[think é🌱]][[slow 20 0.3]][[say 🌱 end]]"])
+@pytest.mark.parametrize("text", ["[[slow 60 0.6]]", "[[think é🌱]][[slow 20 0.3]][[say 🌱 end]]"])
 async def test_deltas_add_up_to_the_message(server: Running, talking: Json, text: str) -> None:
     """A3: A message plus its deltas equals the final message, for clients that join before or during the turn."""
-    client = server.client
+    first, late = await follow_turn(server.client, talking, text)
+    assert first.deltas > 0
+    assert any(transcript.snapshots and transcript.deltas for transcript in late)
+
+
+async def test_a_flood_adds_up_to_the_message(server: Running, talking: Json) -> None:
+    """A3: So it does for a flood of chunks, which may be stored completely before any delta is sent."""
+    await follow_turn(server.client, talking, "[[flood 3000]]")
+
+
+async def follow_turn(client: Client, talking: Json, text: str) -> tuple[Transcript, list[Transcript]]:
+    """Runs a turn and checks the transcripts of a client that joined before it and of those that joined later."""
     readers: list[asyncio.Task[Transcript]] = []
 
     async def join() -> None:
@@ -294,15 +305,12 @@ async def test_deltas_add_up_to_the_message(server: Running, talking: Json, text
         assert (await client.get(f"/api/tasks/{task}"))["status"] == "completed"
         await client.call("PATCH", f"/api/sessions/{talking['id']}", json={"title": "over"})
         first, *late = [await reader for reader in readers]
-    said = await final(client, talking)
-    assert said.items() <= first.texts.items()
-    # A flood may be stored completely before any delta is sent.
-    assert first.deltas > 0 or "flood" in text
+    texts = await final(client, talking)
+    assert texts.items() <= first.texts.items()
     assert first.snapshots == 0
     for transcript in late:
-        assert {one: text for one, text in transcript.texts.items() if one in said}.items() <= said.items()
-    seen_growing = any(transcript.snapshots and transcript.deltas for transcript in late)
-    assert seen_growing or "slow" not in text
+        assert {id: text for id, text in transcript.texts.items() if id in texts}.items() <= texts.items()
+    return first, late
 
 
 async def test_a_reconnecting_client_gets_the_current_text(server: Running, talking: Json) -> None:
@@ -323,8 +331,8 @@ async def test_a_reconnecting_client_gets_the_current_text(server: Running, talk
         transcript.take(event)
     assert transcript.snapshots == 1
     assert [event for event in stored(events.seen) if event["type"] == "message.delta"] == []
-    said = await final(client, talking)
-    assert said.items() <= transcript.texts.items()
+    texts = await final(client, talking)
+    assert texts.items() <= transcript.texts.items()
     assert (await client.get(f"/api/tasks/{task}"))["status"] == "completed"
 
 

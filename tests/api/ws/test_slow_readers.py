@@ -83,9 +83,9 @@ async def flood(server: Running) -> int:
     await client.wait_task(hanging, "running")
     for number in range(PROMPTS):
         await client.prompt(session["id"], f"{number} {'x' * 1_000_000}")
-    found = re.search(r"bough_event_cursor (\d+)", (await client.http.get("/metrics")).text)
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"bough_event_cursor (\d+)", (await client.http.get("/metrics")).text)
+    assert match is not None
+    return int(match[1])
 
 
 async def rest(client: Client, cursor: int, last: int) -> list[int]:
@@ -107,9 +107,9 @@ async def test_a_slow_websocket_is_dropped_and_can_reconnect(server: Running) ->
                         seen.append(event["cursor"])
     assert caught.value.rcvd is not None
     assert caught.value.rcvd.code == 4008
-    told = re.fullmatch(r"reconnect from (\d+)", caught.value.rcvd.reason)
-    assert told is not None
-    cursor = int(told[1])
+    match = re.fullmatch(r"reconnect from (\d+)", caught.value.rcvd.reason)
+    assert match is not None
+    cursor = int(match[1])
     assert seen == list(range(1, cursor + 1))
     assert cursor < last
     seen += await rest(server.client, cursor, last)

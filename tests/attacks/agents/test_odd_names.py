@@ -85,8 +85,8 @@ async def test_branches_with_odd_names(tmp_path: Path, blank: str) -> None:
         _, refs = await worktree_recovery.keep_all(str(top), "x", f"Kept {number}.")
         for ref in refs:
             assert await worktrees.resolve(str(top), ref) is not None
-    kept = git(top, "for-each-ref", "--format=%(refname)", "refs/bough").split("\n")
-    assert [ref for ref in kept if ref.endswith(branch)]
+    kept_refs = git(top, "for-each-ref", "--format=%(refname)", "refs/bough").split("\n")
+    assert [ref for ref in kept_refs if ref.endswith(branch)]
     await worktree_recovery.drop(str(top), "x")
     assert git(top, "for-each-ref", "refs/bough") == ""
 

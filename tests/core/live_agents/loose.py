@@ -31,8 +31,8 @@ def loosen() -> None:
 for message in messages():
     method = message.get("method")
     if method == "session/new":
-        told = options() if how != "silent" else {}
-        say(id=message["id"], result={"sessionId": SESSION, **told})
+        offered = options() if how != "silent" else {}
+        say(id=message["id"], result={"sessionId": SESSION, **offered})
     elif method == "session/set_config_option" and (how == "refuses" or (how == "stubborn" and prompt)):
         say(id=message["id"], error={"code": -32602, "message": "there is no such option"})
     elif method == "session/set_config_option":

@@ -107,18 +107,21 @@ def test_leaving_a_sandbox_needs_approval(mode: PermissionMode) -> None:
 @pytest.mark.parametrize("sandboxed", [True, False])
 def test_the_highest_modes_allow_no_less_than_auto(mode: PermissionMode, sandboxed: bool) -> None:
     """P1: Whatever `auto` allows, they allow too, also for an agent that stays in its sandbox."""
-    for tool_use in (
-        use("edit", INSIDE),
-        use("edit", INSIDE, f"{CWD}/other"),
-        use("edit", f"{CWD}/.git/config"),
-        use("edit", "/etc/passwd"),
-        use("edit"),
-        use("execute", command="git commit -m x"),
-        use("mcp", server="far", name="shout"),
-    ):
-        same = msgspec.structs.replace(tool_use, sandboxed=sandboxed)
-        if decide("auto", same, [], []).effect == "allow":
-            assert decide(mode, same, [], []).effect == "allow"
+    tool_uses = [
+        msgspec.structs.replace(tool_use, sandboxed=sandboxed)
+        for tool_use in (
+            use("edit", INSIDE),
+            use("edit", INSIDE, f"{CWD}/other"),
+            use("edit", f"{CWD}/.git/config"),
+            use("edit", "/etc/passwd"),
+            use("edit"),
+            use("execute", command="git commit -m x"),
+            use("mcp", server="far", name="shout"),
+        )
+    ]
+    allowed = [tool_use for tool_use in tool_uses if decide("auto", tool_use, [], []).effect == "allow"]
+    assert allowed != []
+    assert [decide(mode, tool_use, [], []).effect for tool_use in allowed] == ["allow"] * len(allowed)
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,7 @@ def test_claude() -> None:
 def test_servers(agent: str, updates: list[dict[str, Any]], server: str | None, name: str, kind: str) -> None:
     """5d: Recognizes Bough's own server by what the agent's program reports, never by the start of a title."""
     use = read_use(agent, *updates)
-    assert (use.server, use.kind) == (server, kind)
-    assert use.server is None or use.name == name
+    assert (use.server, use.name, use.kind) == (server, name, kind)
     assert decide("default", use, [], []).effect == ("allow" if server == "bough" else "ask")
 
 

@@ -198,10 +198,10 @@ async def test_a_connection_that_breaks_without_a_repeated_call(place: ToolServe
     await eventually(goes_on)
     await place.decide(approval["id"])
 
-    async def told() -> bool:
+    async def is_told() -> bool:
         return bool((await rows(place, agent.id))[0].told_task_id)
 
-    await eventually(told)
+    await eventually(is_told)
     assert len(await children(place, agent.id)) == 1
 
 

@@ -241,7 +241,7 @@ async def test_a_branch_is_completed_without_its_caller(tmp_path: Path) -> None:
         await trees.client.call("PATCH", f"/api/repos/{trees.repo_id}", json={"setup": setup})
         async with trees.client.events() as events:
             asking = asyncio.create_task(trees.server.services.branches.fork(Caller(), root, Branch(worktree="new")))
-            await events.until(lambda one: one["type"] == "worktree.created")
+            await events.until(lambda event: event["type"] == "worktree.created")
         asking.cancel()
         await asyncio.wait([asking])
         assert asking.cancelled()

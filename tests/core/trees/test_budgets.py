@@ -60,7 +60,7 @@ async def test_each_kind_of_budget_pauses_the_tree(tmp_path: Path, body: BudgetB
         assert used.turns == 2 and used.tokens > 20 and used.cost > 0 and used.seconds > 0
         child, task = await branch_quietly(trees, root)
         question = await limited(trees, child)
-        assert named in question["title"] and "Go on?" in question["title"]
+        assert named in question["title"] and "Continue?" in question["title"]
         waiting = await client.get(f"/api/tasks/{task}")
         assert (waiting["status"], waiting["held"], waiting["startedAt"]) == ("interrupted", True, None)
         assert (await trees.get(child))["activity"] == "waiting_permission"

@@ -98,7 +98,7 @@ async def test_a_fork_during_a_turn_starts_before_it(trees: Grove, agent: str) -
     await trees.say(parent, "one heron")
     async with trees.client.events(parent) as events:
         running = await trees.client.prompt(parent, "two ibises [[say half]] [[hang]]")
-        await events.until(lambda one: one["type"].startswith("message.") and "half" in str(one["data"]))
+        await events.until(lambda event: event["type"].startswith("message.") and "half" in str(event["data"]))
         fork, task = await trees.fork(parent, "[[recall]]")
         recalled = await answer(trees.client, task)
     assert "one heron" in recalled and "ibises" not in recalled and "half" not in recalled

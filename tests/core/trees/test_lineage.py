@@ -79,7 +79,7 @@ async def test_a_fork_is_read_page_by_page(tmp_path: Path, database_url: str, mo
             assert [item.id for item in behind] == ids[place + 1 : place + 3]
         between = await inherited.page(store, last, after=ids[0], before=ids[-1])
         assert [item.id for item in between] == ids[1:-1]
-        changed = sorted(whole, key=lambda one: one.updated_at)
+        changed = sorted(whole, key=lambda message: message.updated_at)
         first = await inherited.page(store, last, since="2000-01-01T00:00:00Z", limit=2)
         assert [item.id for item in first] == [item.id for item in changed if item.updated_at <= changed[1].updated_at]
         later = await inherited.page(store, last, since=first[-1].updated_at)

@@ -26,7 +26,7 @@ from bough.model.race import RaceRow
 DEADLINE = "2026-02-01"
 
 
-def make_race(kept: KeptRacer | None = None, created_at: str = "2026-01-01") -> RaceRow:
+def make_race(result: KeptRacer | None = None, created_at: str = "2026-01-01") -> RaceRow:
     return RaceRow(
         id="race",
         session_id="source",
@@ -35,8 +35,8 @@ def make_race(kept: KeptRacer | None = None, created_at: str = "2026-01-01") -> 
         cwd="/repo",
         start_sha="0" * 40,
         head_sha="1" * 40,
-        kept_session_id=kept.session_id if kept is not None else None,
-        kept=raw(kept) if kept is not None else None,
+        kept_session_id=result.session_id if result is not None else None,
+        kept=raw(result) if result is not None else None,
         created_at=created_at,
         updated_at=created_at,
     )
@@ -55,8 +55,8 @@ def test_an_open_race_has_no_result() -> None:
 
 def test_a_result_is_read_back_whole() -> None:
     """B6: A stored result is read back unchanged."""
-    kept = make_kept(merged="none", into="main", files=3, others=[])
-    assert msgspec.to_builtins(result_of(make_race(kept))) == msgspec.to_builtins(kept)
+    result = make_kept(merged="none", into="main", files=3, others=[])
+    assert msgspec.to_builtins(result_of(make_race(result))) == msgspec.to_builtins(result)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_names(prompt: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "words"),
+    ("result", "words"),
     [
         (make_kept(merged="merge", into="main"), "merged into main."),
         (make_kept(merged="none", into="main"), "already in main."),
@@ -132,9 +132,9 @@ def test_names(prompt: str, name: str) -> None:
         (make_kept("checkout", undo_checkpoint_id="c1"), "Restore checkpoint c1 to undo this."),
     ],
 )
-def test_notices(kept: KeptRacer, words: str) -> None:
+def test_notices(result: KeptRacer, words: str) -> None:
     """B6: The notice says how the winner was kept, and how to undo that."""
-    assert kept_notice(kept).endswith(words)
+    assert kept_notice(result).endswith(words)
 
 
 @pytest.mark.parametrize(

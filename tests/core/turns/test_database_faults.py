@@ -53,7 +53,9 @@ async def test_the_hub_survives_a_failed_read(server: Running) -> None:
             await elsewhere.write(lambda change: records.update_session(change, session, title="heron"))
             await client.ask(session, "[[say heron]]")
             await failures.over()
-        done = await events.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
+        done = await events.until(
+            lambda event: event["type"] == "task.patched" and event["data"]["status"] == "completed"
+        )
         cursors = [item["cursor"] for item in events.seen if item.get("cursor") is not None]
     assert cursors == list(range(cursors[0], done["cursor"] + 1))
 

@@ -41,14 +41,16 @@ def add_asking(folder: Path) -> Path:
 
 async def ended(events: Events, session: str) -> None:
     """Waits until a session is cancelled."""
-    await events.until(lambda one: one.get("objectId") == session and one["data"]["status"] == "cancelled")
+    await events.until(lambda event: event.get("objectId") == session and event["data"]["status"] == "cancelled")
 
 
 async def spoke(client: Client, session: str, text: str) -> Json:
     """Waits for the first message with this text, and returns it."""
     async with client.events(session, 0) as events:
         event = await events.until(
-            lambda one: one["type"] == "message.created" and one["data"]["content"].get("text", "").startswith(text)
+            lambda created: (
+                created["type"] == "message.created" and created["data"]["content"].get("text", "").startswith(text)
+            )
         )
     return event["data"]
 
@@ -76,7 +78,7 @@ async def test_a_decision_is_only_for_the_attempt_that_asked(tmp_path: Path) -> 
             first = await client.approval(session)
             async with client.events(session) as events:
                 await client.post(f"/api/approvals/{first['id']}", {"decision": "allow"})
-                second = (await events.until(lambda one: one["type"] == "approval.created"))["data"]
+                second = (await events.until(lambda event: event["type"] == "approval.created"))["data"]
         assert (first["title"], second["title"]) == ("look", "remove")
         await server.stop(signal.SIGKILL)
         await server.start()
@@ -182,14 +184,16 @@ async def test_text_after_the_end_of_a_turn_is_completed(tmp_path: Path) -> None
         words = await spoke(client, session, "too late")
         async with client.events(session) as events:
             task = await client.prompt(session, "quick")
-            closed = await events.until(lambda one: one.get("objectId") == words["id"])
+            closed = await events.until(lambda event: event.get("objectId") == words["id"])
             assert closed["data"]["content"] == {"type": "text", "text": "too late", "partial": False}
-            begun = await events.until(lambda one: one.get("objectId") == task and one["data"]["status"] == "running")
+            begun = await events.until(
+                lambda event: event.get("objectId") == task and event["data"]["status"] == "running"
+            )
             assert closed["cursor"] < begun["cursor"]
         await client.wait_task(task)
         async with client.events(session) as late:
             await client.ask(session, "quick")
-            await late.until(lambda one: one["type"] == "task.patched" and one["data"]["status"] == "completed")
+            await late.until(lambda event: event["type"] == "task.patched" and event["data"]["status"] == "completed")
             assert not [item for item in late.seen if item["type"] == "message.snapshot"]
         assert await client.texts(session) == ["in time", "too late", "in time", "in time"]
 
@@ -226,7 +230,7 @@ async def test_simultaneous_stops_and_a_cancel(tmp_path: Path) -> None:
         await client.wait_task(task, "running")
         async with client.events(session) as events, asyncio.TaskGroup() as group:
             first = group.create_task(client.post(path, {"idempotencyKey": "k"}))
-            await events.until(lambda one: one.get("objectId") == task and one["data"]["status"] == "stopping")
+            await events.until(lambda event: event.get("objectId") == task and event["data"]["status"] == "stopping")
             repeated = group.create_task(client.post(path, {"idempotencyKey": "k"}))
             second = group.create_task(client.post(path))
             delete = group.create_task(client.call("DELETE", f"/api/sessions/{session}"))

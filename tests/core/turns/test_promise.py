@@ -25,15 +25,15 @@ FAULTS: list[Fault] = ["busy", "io", "read_only", "full", "lost"]
 
 def agents_below(data: Path) -> list[psutil.Process]:
     """Returns the processes of the demo agents of a data folder, and their keepers."""
-    found: list[psutil.Process] = []
+    processes: list[psutil.Process] = []
     for process in psutil.process_iter():
         try:
             in_environment = process.environ().get("BOUGH_DEMO_HOME", "").startswith(str(data))
             if in_environment or str(data / "keepers") in " ".join(process.cmdline()):
-                found.append(process)
+                processes.append(process)
         except psutil.Error:
             continue
-    return found
+    return processes
 
 
 def git_output(repo: Path, *words: str) -> str:

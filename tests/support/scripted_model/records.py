@@ -62,12 +62,12 @@ class Book:
         return self._add(self._entry(method, path, headers, note))
 
     def conversation(
-        self, method: str, path: str, headers: dict[str, str], body: Json, told: Conversation, does: list[str]
+        self, method: str, path: str, headers: dict[str, str], body: Json, conversation: Conversation, does: list[str]
     ) -> Entry:
-        turns = told.user_turns
+        turns = conversation.user_turns
         entry = self._entry(method, path, headers)
-        entry.api, entry.model, entry.stream = told.api, told.model, told.stream
-        entry.user_turns, entry.tools, entry.does = len(turns), len(told.tools), does
+        entry.api, entry.model, entry.stream = conversation.api, conversation.model, conversation.stream
+        entry.user_turns, entry.tools, entry.does = len(turns), len(conversation.tools), does
         entry.last_user = short(turns[-1].text, QUOTED) if turns else ""
         self.last = Last(path=path, headers=headers, body=body)
         if self._dump is not None:

@@ -180,8 +180,8 @@ ToolForm = Annotated[str, msgspec.Meta(pattern=r"^([^{}]*\{(server|tool)\}[^{}]+
 
 
 class McpVocabulary(_Table):
-    """How an agent tells that a tool belongs to an MCP server. The field of `_meta` is tried first, then the marks, the
-    name and the title."""
+    """Describes how an agent's messages show that a tool belongs to an MCP server. The field of `_meta` is tried first,
+    then the marks, the name and the title."""
 
     # Whether every tool of an MCP server is recognized by what follows; otherwise an unnamed tool may be one.
     recognized: bool = False

@@ -9,7 +9,7 @@ KEEPER, START, EXIT, SOCKET = "keeper.json", "start.json", "exit.json", "socket"
 MARK = "BOUGH_KEEPER"
 """The variable in the agent's environment by which its processes are found if the keeper is dead."""
 START_LIMIT = 10.0
-"""Seconds after which a requested start is no longer carried out, because no server waits for it any more."""
+"""Seconds after which a requested start is no longer carried out, because no server waits for it anymore."""
 
 
 def write_json(folder: int, name: str, content: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ class ServerConnection:
         self.peer_pid = 0
 
     def trusted(self) -> bool:
-        """Whether the peer runs as the same user."""
+        """Tells whether the peer runs as the same user."""
         size = struct.calcsize("3i")
         self.peer_pid, uid, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
         return uid == os.getuid()

@@ -31,7 +31,7 @@ class DeadAgentLink:
         return key not in self._sent
 
     def confirm(self, number: int) -> None:
-        """Does nothing: the journal is not needed any more."""
+        """Does nothing: the journal is no longer needed."""
 
     def forget(self, prefix: str) -> None:
         """Does nothing: there is no keeper to forget keys."""

@@ -110,7 +110,7 @@ def _variable(entry: bytes) -> tuple[str, str]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether a text can be stored as JSON. File names and variables need not be UTF-8."""
+    """Tells whether a text can be stored as JSON. File names and variables need not be UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

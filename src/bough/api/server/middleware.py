@@ -165,7 +165,7 @@ def _until_revoked(grant: Grant, scope: Scope, receive: Receive) -> Receive:
 
 
 class _Body:
-    """Receives a request's body; raises a 408 error if the client stops in the middle."""
+    """Receives a request's body; raises a 408 error if the client stops in the middle, which uvicorn does not bound."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive

@@ -107,7 +107,7 @@ async def denial_notes(tx: Tx, task: Task) -> str:
     policy = [f"- {approval.title}: {approval.reason}" for approval, by in denied if by.get("kind") == "policy"]
     people = [f"- {approval.title}: {by['because']}" for approval, by in denied if by.get("because")]
     if policy:
-        policy.insert(0, "What you asked to do before was denied by policy, without a person being asked:")
+        policy.insert(0, "Policy denied these earlier requests, without asking a person:")
     if people:
-        people.insert(0, "What you asked to do before was denied by a person, who said why:")
+        people.insert(0, "A person denied these earlier requests and gave the reason:")
     return "\n".join([*policy, *people])

@@ -35,10 +35,16 @@ class Conclusion(NamedTuple):
 
 
 class ApprovalKind(ABC):
-    """One kind of approval. The defaults are those of a kind that knows no "always" and is denied on expiry."""
+    """One kind of approval. The defaults are those of a kind that knows no "always" and is denied on expiry.
+
+    Each kind has its own `ask`, because the questions have nothing in common; it stores title, reason, options and
+    details, and every door shows these. So no kind needs to describe an approval again.
+    """
 
     # Whether a denial on expiry is shown in the transcript.
     shows_denial = True
+    # Whether a new mode of the turn can answer it.
+    is_judged_again = True
 
     def __init__(self, name: str) -> None:
         self.name = name

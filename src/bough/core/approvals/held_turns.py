@@ -17,8 +17,8 @@ from bough.model.rule import Scope
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 
-GO_ON_OPTIONS = [Option("continue", "Go on", "allow_once"), Option("drop", "Drop it", "reject_once")]
-TRUST_OPTIONS = [Option("trust", "Run it", "allow_once"), Option("drop", "Drop the prompt", "reject_once")]
+GO_ON_OPTIONS = [Option("continue", "Continue", "allow_once"), Option("drop", "Cancel the turn", "reject_once")]
+TRUST_OPTIONS = [Option("trust", "Run it", "allow_once"), Option("drop", "Cancel the turn", "reject_once")]
 
 
 class HeldTurnKind(ApprovalKind):
@@ -125,7 +125,7 @@ class LimitKind(HeldTurnKind):
             change,
             task,
             settings,
-            title=f"{error.message} Go on?",
+            title=f"{error.message} Continue?",
             tool_call={"title": error.message, "code": error.code},
             options=GO_ON_OPTIONS,
             reason="Allowed, the whole tree has the same budget once more.",

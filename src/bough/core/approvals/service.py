@@ -176,7 +176,7 @@ def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | 
 
 def _because(text: str, decision: Decision) -> str:
     if decision != "deny":
-        raise Invalid("bad_answer", "because says why something is denied; omit it when you allow.")
+        raise Invalid("bad_answer", "because gives the reason for a denial; omit it when you allow.")
     line = " ".join(text.split())
     if not line or len(line) > LONGEST_REASON or not line.isprintable():
         raise Invalid("bad_answer", f"because must have 1 to {LONGEST_REASON} characters, all printable.")
@@ -199,5 +199,5 @@ def _parse_statuses(text: str | None) -> tuple[str, ...]:
         return STATUSES
     statuses = tuple(part.strip() for part in text.split(",") if part.strip())
     if not statuses or any(status not in STATUSES for status in statuses):
-        raise Invalid("bad_status", f"Unknown approval status in {text!r}; known are {', '.join(STATUSES)}.")
+        raise Invalid("bad_status", f"Unknown approval status in {text!r}. Use one of: {', '.join(STATUSES)}.")
     return statuses

@@ -32,9 +32,9 @@ from bough.model.task import Task
 from bough.settings import Settings
 
 CALL_OPTIONS = [
-    Option("allow", "Do it", "allow_once"),
-    Option("always", "Do it, and always let it", "allow_always"),
-    Option("deny", "Do not", "reject_once"),
+    Option("allow", "Allow", "allow_once"),
+    Option("always", "Always allow", "allow_always"),
+    Option("deny", "Deny", "reject_once"),
 ]
 CALL_ONCE_OPTIONS = [option for option in CALL_OPTIONS if option.kind != "allow_always"]
 
@@ -95,8 +95,8 @@ class ToolUseKind(ApprovalKind):
         return Conclusion("allow", by, verdict.reason) if by_choice and once(options_of(approval), "allow") else None
 
     async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
-        """Allows only what no rule and no mode denies by now, no protected path, and what the agent lets itself be
-        allowed once."""
+        """Allows a tool use only if no rule and no mode denies it by now, it touches no protected path, and the agent
+        offers to be allowed once."""
         if approval.on_expiry != "allow":
             return Expired("deny", DENIED_ON_EXPIRY)
         if for_session.is_masked(approval):
@@ -116,6 +116,8 @@ class ToolUseKind(ApprovalKind):
 
 class ModeSwitchKind(ToolUseKind):
     """A change of the agent's own mode. Only a person allows it, and every time."""
+
+    is_judged_again = False
 
     def offers_always(self, approval: Approval) -> bool:
         return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import msgspec
 import structlog
 
+from bough.core.checkpoints.folders import Folders
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.patience import UNDO_WITHIN, patiently
@@ -21,7 +21,7 @@ from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError, Denied
 from bough.git import checkpoint_refs as refs
 from bough.git.inspect import state as git_state
-from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, take
+from bough.git.snapshot import Limits, Snapshot, TooMuch, take
 from bough.git.workspace import check_workspace
 from bough.model.checkpoint import Checkpoint, Moment
 from bough.model.ids import new_id
@@ -37,8 +37,6 @@ log = structlog.get_logger("bough.checkpoints")
 
 # Scanning a huge working copy is not worth a longer wait before a prompt is sent.
 GIT_PATIENCE = 2.0
-# A folder that was too slow is tried again after this many seconds: the machine may have been busy.
-TRY_AGAIN = 600.0
 TOO_SLOW = "No checkpoint: the folder is too large to scan within {patience:g} s."
 # States of a task that holds files: an interrupted turn continues later.
 AT_WORK = ("running", "waiting_permission", "stopping", "interrupted")
@@ -74,10 +72,7 @@ class Checkpoints:
         self._store = store
         self._settings = settings
         self._limits = Limits(settings.checkpoint_files, settings.checkpoint_bytes)
-        self._memories: dict[str, Memory] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._gates: dict[str, asyncio.Lock] = {}
-        self._slow: dict[str, float] = {}
+        self.folders = Folders()
         # The files that each running task started with.
         self._begun: dict[str, Checkpoint] = {}
 
@@ -140,14 +135,16 @@ class Checkpoints:
     @asynccontextmanager
     async def gate(self, cwd: str) -> AsyncGenerator[None]:
         """Keeps turns from starting in a folder while its files are restored."""
-        async with self._gates.setdefault(cwd, asyncio.Lock()):
-            yield
+        with self.folders.use(cwd) as folder:
+            async with folder.gate:
+                yield
 
     @asynccontextmanager
     async def alone(self, cwd: str) -> AsyncGenerator[None]:
         """Gives exclusive access while a folder is scanned or written."""
-        async with self._locks.setdefault(cwd, asyncio.Lock()):
-            yield
+        with self.folders.use(cwd) as folder:
+            async with folder.lock:
+                yield
 
     async def check_folder(self, cwd: str) -> None:
         """Raises `Denied` if a folder leads outside the workspace by now (W3)."""
@@ -206,18 +203,18 @@ class Checkpoints:
             return FolderState(await state(cwd))
         checkpoint = _unmade(session, task.id, moment)
         checkpoint.note = TOO_SLOW.format(patience=patience)
-        if self._is_slow(cwd):
+        if self.folders.is_slow(cwd):
             return FolderState(await state(cwd), checkpoint)
         try:
             # Waiting behind others says nothing about the folder, but their result does.
             async with self.alone(cwd):
-                if self._is_slow(cwd):
+                if self.folders.is_slow(cwd):
                     return FolderState(None, checkpoint)
                 async with asyncio.timeout(patience):
                     shot = await self._look(cwd)
         except TimeoutError:
             log.warning("checkpoint_too_slow", cwd=cwd, task=task.id, patience=patience)
-            self._slow[cwd] = time.monotonic() + TRY_AGAIN
+            self.folders.mark_slow(cwd)
             return FolderState(None, checkpoint)
         except TooMuch as error:
             checkpoint.note = f"No checkpoint: {error}"
@@ -232,11 +229,9 @@ class Checkpoints:
             return FolderState(GitState(shot.branch, shot.head, shot.dirty), checkpoint)
         return FolderState(await state(cwd), checkpoint)
 
-    def _is_slow(self, cwd: str) -> bool:
-        return time.monotonic() < self._slow.get(cwd, 0.0)
-
     async def _look(self, cwd: str) -> Snapshot:
-        return await take(cwd, limits=self._limits, memory=self._memories.setdefault(cwd, Memory()))
+        with self.folders.use(cwd) as folder:
+            return await take(cwd, limits=self._limits, memory=folder.memory)
 
     async def _keep(self, checkpoint: Checkpoint) -> None:
         assert checkpoint.ref is not None and checkpoint.sha is not None

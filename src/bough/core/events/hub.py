@@ -160,7 +160,7 @@ class Hub:
             yield [_gap(cursor, until, session_id)]
         while cursor < until:
             # Checked again for every page, because events are pruned while a slow reader catches up.
-            oldest, page = await self._kept(cursor, session_id)
+            oldest, page = await self._oldest_and_page(cursor, session_id)
             if oldest is not None and cursor < oldest - 1:
                 yield [_gap(cursor, min(oldest - 1, until), session_id)]
             events = [event for event in page if event.cursor <= until]
@@ -169,7 +169,7 @@ class Hub:
             cursor = events[-1].cursor
             yield [_event_frame(event) for event in events]
 
-    async def _kept(self, cursor: int, session_id: str | None) -> tuple[int | None, list[Event]]:
+    async def _oldest_and_page(self, cursor: int, session_id: str | None) -> tuple[int | None, list[Event]]:
         async def work(tx: Tx) -> tuple[int | None, list[Event]]:
             return await tx.value(EVENTS.oldest), await _after(tx, cursor, session_id)
 

@@ -73,7 +73,7 @@ class Idle:
             has_ended = agent.session_id in ended
             if agent.down or has_ended or (agent.entry.resume and agent.idle_since < limit):
                 reason = "dead" if agent.down else "ended" if has_ended else "idle"
-                log.info("agent_put_to_sleep", session=agent.session_id, reason=reason)
+                log.info("agent_suspended", session=agent.session_id, reason=reason)
                 self._start_suspending(agent)
 
     def _start_suspending(self, agent: Agent, *, farewell: bool = False) -> None:
@@ -96,4 +96,4 @@ class Idle:
         try:
             await self._agents.suspend(agent)
         except BoughError as error:
-            log.warning("agent_not_put_to_sleep", session=agent.session_id, error=error.message)
+            log.warning("agent_not_suspended", session=agent.session_id, error=error.message)

@@ -39,7 +39,7 @@ class SelfGrantedRights:
 
         if await patiently(lambda: self._store.read(work), "a change of an agent's rights"):
             return
-        log.warning("mode_taken_back", session=agent.session_id, agent=agent.entry.name, mode=move.value)
+        log.warning("mode_reverted", session=agent.session_id, agent=agent.entry.name, mode=move.value)
         text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
         failed = None
         try:

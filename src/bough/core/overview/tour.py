@@ -119,7 +119,7 @@ class Tours:
             if path is None:
                 path = _claim(root)
                 await _build(path)
-                log.info("tour_made", path=str(path))
+                log.info("tour_created", path=str(path))
             known = await self._store.read(lambda tx: tx.one(REPOS.by_path, Repo, path=str(path)))
             # A repo that a person renamed keeps its name.
             repo = known or await self._repos.add(Caller(), str(path), NAME)

@@ -61,10 +61,10 @@ def decide(mode: PermissionMode, use: ToolUse, rules: Sequence[Rule], choices: S
         return Verdict("allow", "rule", rule.id, f"{named(rule)} allows this.")
     choice = next((item for item in choices if use.key and item.key == use.key and item.agent == use.agent), None)
     if choice is not None:
-        reason = f"A person has said always to exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
+        reason = f"A person always allowed exactly this, {REACH[choice.scope]} (choice {short(choice.id)})."
         return Verdict("allow", "choice", choice.id, reason)
     if rule is not None and not allows:
-        reason = f"{named(rule)} has a person asked."
+        reason = f"{named(rule)} requires approval."
         if not sure:
             of_server = use.unsure_server and (rule.kind == "mcp" or "/" in (rule.tool or ""))
             unsaid = "server" if of_server else "command" if rule.command is not None else "files"
@@ -197,14 +197,18 @@ def _by_mode(mode: PermissionMode, use: ToolUse) -> Verdict:
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything.")
     if use.protected:
         hit = use.protected[0]
-        return Verdict("ask", "mode", None, f"Mode {mode} asks before anything touches {hit.what}: {hit.path}")
+        return Verdict(
+            "ask", "mode", None, f"Mode {mode} requires approval before anything touches {hit.what}: {hit.path}"
+        )
     if use.kind != "edit" or RANK[mode] < RANK["acceptEdits"]:
-        return Verdict("ask", "mode", None, f"Mode {mode} asks before this.")
+        return Verdict("ask", "mode", None, f"Mode {mode} requires approval before this.")
     if not use.paths:
-        return Verdict("ask", "mode", None, f"Mode {mode} asks before edits of files that the agent does not name.")
+        return Verdict(
+            "ask", "mode", None, f"Mode {mode} requires approval before edits of files that the agent does not name."
+        )
     for path in use.paths:
         if not below(path, use.cwd):
-            reason = f"Mode {mode} asks before edits outside the session's folder: {path}"
+            reason = f"Mode {mode} requires approval before edits outside the session's folder: {path}"
             return Verdict("ask", "mode", None, reason)
     return Verdict("allow", "mode", None, f"Mode {mode} allows edits in the session's folder.")
 

@@ -169,7 +169,7 @@ def _may_be_inside(path: str, folder: str) -> bool:
 
 
 def _all_fit(names: list[str], literal: list[str]) -> bool:
-    """Tells whether names, which may hold wildcards, may stand for the literal ones, as far as there are both."""
+    """Tells whether names with wildcards can match the literal names, up to the end of the shorter list."""
     return all(named_pattern([name], [NamePattern((part,), "")]) for name, part in zip(names, literal, strict=False))
 
 

@@ -114,9 +114,9 @@ class Rules:
 
         async def work(change: Change) -> Rule:
             before = await find(change.tx, "rules", rule_id, RULES.get, Rule)
-            kept = {name: getattr(before, name) for name in ("effect", "agent", "note", *MATCHERS)}
+            current = {name: getattr(before, name) for name in ("effect", "agent", "note", *MATCHERS)}
             # A rule may keep the name of an agent that no longer exists.
-            self._check(kept | changes, known_agent=before.agent)
+            self._check(current | changes, known_agent=before.agent)
             others = [item for item in await change.tx.all(RULES.all, Rule) if item.id != before.id]
             place = min(changes.get("position", before.position), len(others) + 1)
             rule = await _update(change, before.id, **changes | {"position": place})

@@ -40,7 +40,7 @@ def taken_along(words: list[str]) -> frozenset[str]:
 
 
 def _of_find(words: list[str]) -> frozenset[str]:
-    """Finding alone shows nothing but names."""
+    """Returns the folders whose files `find` hands to a program or deletes: none, if it only lists names."""
     if not _has_option(words, "-delete", "-exec", "-ok", "-fprint"):
         return frozenset()
     while words and words[0] in ("-H", "-L", "-P"):
@@ -60,7 +60,7 @@ def _of_copier(words: list[str]) -> frozenset[str]:
 
 
 def _of_tar(words: list[str]) -> frozenset[str]:
-    """Unpacking into a folder takes nothing along from there, and neither does entering it."""
+    """Returns the folders that `tar` packs. Unpacking reads none, and neither does `-C`."""
     flags = [f"-{words[0]}", *words[1:]] if words and not words[0].startswith("-") else words
     if not (_has_flag(flags, "cru") or _has_option(words, "--cr", "--app", "--cat", "--con", "--up")):
         return frozenset()
@@ -69,7 +69,7 @@ def _of_tar(words: list[str]) -> frozenset[str]:
 
 
 def _of_search(words: list[str]) -> frozenset[str]:
-    """The first word is the pattern, unless an option gives it."""
+    """Returns the folders that are searched. The first word is the pattern, unless an option gives it."""
     has_pattern = _has_flag(words, "ef") or _has_option(words, "--reg", "--fil")
     return frozenset(_without_options(words)[0 if has_pattern else 1 :])
 

@@ -215,7 +215,7 @@ def _roles(text: str) -> tuple[str, ...]:
     roles = _listed(text)
     unknown = [role for role in roles if role not in ROLES]
     if unknown or not roles:
-        raise Invalid("bad_role", f"Unknown role {', '.join(unknown) or text!r}; known are {', '.join(ROLES)}.")
+        raise Invalid("bad_role", f"Unknown role {', '.join(unknown) or text!r}. Use one of: {', '.join(ROLES)}.")
     return roles
 
 

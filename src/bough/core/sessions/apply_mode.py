@@ -7,6 +7,7 @@ import msgspec
 
 from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
+from bough.core.approvals.kinds import kind_of
 from bough.core.approvals.options import once, options_of
 from bough.core.approvals.service import conclude
 from bough.core.live_agents.agent_pool import AgentPool
@@ -93,8 +94,7 @@ class Modes:
             text += f" {title} did not take it in the middle of a turn: it is ended, and the turn goes on with another."
         await records.add_message(change, session.id, task.id, "system", notice(text))
         for approval in await ask.of_attempt(change.tx, task.id, task.attempt):
-            # Whether the agent may change its own mode remains a person's decision.
-            if approval.status == "pending" and approval.tool_kind != "switch_mode":
+            if approval.status == "pending" and kind_of(approval).is_judged_again:
                 await self._judge_again(change, session, approval)
 
     async def _judge_again(self, change: Change, session: Session, approval: Approval) -> None:

@@ -136,7 +136,7 @@ class Cascades:
         self, caller: Caller, session: Session, verb: Verb, force: bool
     ) -> tuple[Cascaded, Session, Task | None]:
         try:
-            # A session that was left out because the database was away for a moment would stay paused for ever.
+            # A session that was left out because the database was away for a moment would stay paused forever.
             outcome, fresh, task = await patiently(
                 lambda: self._act(caller, session, verb, force), "a cascade", session=session.id
             )

@@ -159,7 +159,7 @@ class Control:
         return await self.end_agent(session.id)
 
     async def _settle(self, session_id: str, task: Task) -> None:
-        """Waits until a stopped turn has ended, but not for ever."""
+        """Waits until a stopped turn has ended, but not forever."""
         if (await self._tasks.get(task.id)).ended_at is not None:
             return
         try:

@@ -38,7 +38,7 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     initial_prompt: str | None = None
     # Files that are attached to the initial prompt.
     files: NewFiles = msgspec.UNSET
-    # A person's word that the session may work in a folder that contains Bough's data folder or belongs to git.
+    # A person's confirmation that the session may work in a folder that contains Bough's data folder or belongs to git.
     confirm_folder: bool = False
     idempotency_key: str | None = None
 

@@ -208,7 +208,7 @@ def _parse_statuses(text: str | None) -> tuple[str, ...]:
     unknown = [part for part in statuses if part not in TASK_STATUSES]
     if unknown or not statuses:
         raise Invalid(
-            "bad_status", f"Unknown task status {', '.join(unknown)!r}; known are {', '.join(TASK_STATUSES)}."
+            "bad_status", f"Unknown task status {', '.join(unknown)!r}. Use one of: {', '.join(TASK_STATUSES)}."
         )
     return statuses
 

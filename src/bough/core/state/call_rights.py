@@ -169,19 +169,21 @@ def _decide(
     if rights.raises is not None:
         return Verdict("ask", "mode", None, f"{rights.raises} That needs approval every time.")
     if mode == "plan":
-        return Verdict("ask", "mode", None, "Mode plan changes nothing without a person's word.")
+        return Verdict("ask", "mode", None, "In mode plan, every change needs approval.")
     if rule is not None and rule.effect == "allow":
         return Verdict("allow", "rule", rule.id, f"{decide.named(rule)} allows this.")
     if choices:
-        reason = f"A person has said always to this, {decide.REACH[choices[0].scope]}."
+        reason = f"A person always allowed this, {decide.REACH[choices[0].scope]}."
         return Verdict("allow", "choice", choices[0].id, reason)
     if rule is not None:
-        return Verdict("ask", "rule", rule.id, f"{decide.named(rule)} has a person asked.")
+        return Verdict("ask", "rule", rule.id, f"{decide.named(rule)} requires approval.")
     if rights.foreign:
         return Verdict("ask", "mode", None, "This reaches beyond the tree of the session that wants it.")
     if RANK[mode] == RANK["allow-all"]:
         return Verdict("allow", "mode", None, f"Mode {mode} allows everything within its own rights.")
-    return Verdict("ask", "mode", None, f"Mode {mode} asks before sessions are made, prompted or changed.")
+    return Verdict(
+        "ask", "mode", None, f"Mode {mode} requires approval before sessions are created, prompted or changed."
+    )
 
 
 def key(tool: str, claim: Claim, rights: RightsCheck) -> str:

@@ -61,7 +61,7 @@ class Callbacks:
     async def list(self, session_id: str, state: str | None, limit: int, offset: int) -> Page[Callback]:
         """Returns a page of the callbacks that a session has sent or received, newest first."""
         if state is not None and state not in STATES:
-            raise Invalid("bad_status", f"Unknown state {state!r}; known are {', '.join(STATES)}.")
+            raise Invalid("bad_status", f"Unknown state {state!r}. Use one of: {', '.join(STATES)}.")
 
         async def work(tx: Tx) -> Page[Callback]:
             session = await records.session(tx, session_id)
@@ -153,13 +153,14 @@ async def update_delivery(change: Change, task: Task, state: CallbackState, reas
 
 
 async def refuses(change: Change, parent: Session) -> str | None:
-    """Why a session takes no report: a person has put it away or ended it, or its agent could not make sense of it."""
+    """Returns the reason why a session takes no report, or None: a person archived or ended it, its agent takes none,
+    or its worktree cannot be used."""
     if parent.archived:
         return "The parent was archived."
     if parent.status != "active" and reason(parent) != IDLE:
         return f"The parent was ended ({parent.status})."
     if await change.tx.value(TREES.takes_no_reports, agent=parent.agent) is not None:
-        return f"The parent's agent ({parent.agent}) would do what it is sent, word by word."
+        return f"The parent's agent ({parent.agent}) would run the report as a command."
     if parent.status != "active" and parent.worktree_id is not None:
         try:
             await usable(change.tx, parent.worktree_id)

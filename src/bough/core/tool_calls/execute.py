@@ -127,7 +127,7 @@ class Executor:
         self.start(self._bring(call_id)).add_done_callback(_report)
 
     async def _bring(self, call_id: str) -> None:
-        """Tells the session an outcome that nobody waits for any more. Its turn goes on if there is none yet."""
+        """Tells the session an outcome that nobody waits for anymore. Its turn goes on if there is none yet."""
 
         async def work(change: Change) -> None:
             call = await change.tx.one(CALLS.get, Call, id=call_id)
@@ -175,7 +175,7 @@ class Executor:
             ended = await change.tx.one(CALLS.end, Call, id=call.id, state=state, outcome=raw(outcome), now=change.now)
             if ended is None:
                 return await get(change.tx, call.id)
-            # A caller that was given a handle does not wait any more, even if it is still being sent it.
+            # A caller that was given a handle no longer waits, even if it is still being sent it.
             if ended.approval_id is not None and (ended.handed_at is not None or call.id not in self._wait_counts):
                 await tool_call.report_outcome(change, ended)
             return ended

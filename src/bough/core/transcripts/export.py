@@ -47,17 +47,17 @@ async def export(store: Store, session_id: str, form: Literal["json", "markdown"
     return msgspec.json.encode(exported) if form == "json" else markdown(exported).encode()
 
 
-def markdown(found: Export) -> str:
-    session = found.session
+def markdown(exported: Export) -> str:
+    session = exported.session
     parts = [
         f"# {session.title or 'Session ' + session.id}",
         f"{session.agent} in `{session.cwd}`, {session.status}, opened {session.created_at}.",
     ]
-    if found.inherited:
+    if exported.inherited:
         parts.append(f"Everything up to the next line was inherited from session {session.forked_from_session_id}.")
-        parts += _spoken(found.inherited)
+        parts += _spoken(exported.inherited)
         parts.append("---")
-    parts += _spoken(found.messages)
+    parts += _spoken(exported.messages)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -51,7 +51,7 @@ class Pruning:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        # Races that an earlier server was starting are not started any more.
+        # Races that an earlier server was starting are no longer started.
         self._since = now()
 
     async def run(self) -> None:

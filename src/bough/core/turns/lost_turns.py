@@ -45,7 +45,7 @@ class LostTurns:
         await patiently(lambda: self._store.write(work), "a lost turn", task=task.id)
 
     async def take_over(self, task: Task) -> None:
-        """Repairs a turn of this server that no task runs any more, for example because the reply to its claim was lost
+        """Repairs a turn of this server that no task runs anymore, for example because the reply to its claim was lost
         or its end could not be stored."""
         read = self._store.read
         current = await patiently(lambda: read(lambda tx: records.task(tx, task.id)), "a lost turn", task=task.id)
@@ -56,6 +56,6 @@ class LostTurns:
         if agent is not None:
             agent.busy = False
             if current.status != "dispatching":
-                # It was sent the prompt, and whatever it does is not recorded any more.
+                # It was sent the prompt, and whatever it does is not recorded anymore.
                 await self._agents.suspend(agent)
         await self.repair(current, NOBODY)

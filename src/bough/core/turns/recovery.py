@@ -29,6 +29,11 @@ log = structlog.get_logger("bough.recovery")
 AT_ONCE = 16
 
 
+async def keepers_and_turns(tx: Tx) -> tuple[list[Keeper], list[Task]]:
+    """Returns all keepers that are stored, and the tasks under way."""
+    return await tx.all(KEEPERS.all, Keeper), await tx.all(TASKS.under_way, Task)
+
+
 class Recovery:
     """Attaches to agents that are still running, continues their turns, and repairs the rows of lost turns."""
 
@@ -41,7 +46,7 @@ class Recovery:
 
     async def run(self) -> None:
         """Repairs everything, then hands the turns that continue to the scheduler."""
-        keepers, under_way = await self._store.read(self._leftovers)
+        keepers, under_way = await self._store.read(keepers_and_turns)
         tasks = {task.session_id: task for task in under_way}
         gate = asyncio.Semaphore(AT_ONCE)
 
@@ -65,9 +70,6 @@ class Recovery:
             self._scheduler.adopt(session_id, turn)
         if keepers or cut_off:
             log.info("recovered", keepers=len(keepers), turns=len(self._turns), cut_off=len(cut_off))
-
-    async def _leftovers(self, tx: Tx) -> tuple[list[Keeper], list[Task]]:
-        return await tx.all(KEEPERS.all, Keeper), await tx.all(TASKS.under_way, Task)
 
     async def _attach(self, keeper: Keeper, task: Task | None) -> None:
         """Attaches to one agent; it continues its turn if it has one."""

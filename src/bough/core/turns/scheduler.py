@@ -55,7 +55,7 @@ class Scheduler:
         # When each tree was last served, the latest last. A restart forgets it, which costs one turn of fairness.
         self._served: dict[str, int] = {}
         self._counter = itertools.count(1)
-        # Whether a turn broke, so that nobody may run it any more, and when turns under way are next looked at.
+        # Whether a turn broke, so that nobody may run it anymore, and when turns under way are next looked at.
         self._broken = True
         self._next_look = 0.0
         # Tasks that were being stopped at the last look, and those that a look stops.
@@ -196,7 +196,7 @@ class Scheduler:
 
         Agents that can resume their conversation come first. One that would have to be told the transcript again makes
         room only for its own tree: its idle clock stands still while that tree has work, so that the work would wait
-        for ever.
+        forever.
         """
         if self._suspending:
             return
@@ -209,7 +209,7 @@ class Scheduler:
         if not candidates:
             return
         agent = min(candidates, key=lambda agent: agent.idle_since)
-        log.info("agent_put_to_sleep", session=agent.session_id, reason="room")
+        log.info("agent_suspended", session=agent.session_id, reason="room")
         task = asyncio.create_task(self._runner.agents.suspend(agent))
         self._suspending[agent.session_id] = task
         task.add_done_callback(lambda done: self._suspended(agent.session_id, done))
@@ -221,7 +221,7 @@ class Scheduler:
         del self._suspending[session_id]
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("agent_not_put_to_sleep", session=session_id, error=repr(error))
+            log.warning("agent_not_suspended", session=session_id, error=repr(error))
 
     def adopt(self, session_id: str, turn: Coroutine[Any, Any, None]) -> None:
         """Runs a turn as a task of the scheduler."""

@@ -6,8 +6,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -36,10 +37,20 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.worktrees")
 
+T = TypeVar("T")
+
 FOLDER = ".worktrees"
 SCOPE = "worktrees.create"
 # Git's own entries in a bare repository, where no worktree may go.
 GITS_OWN = frozenset({"objects", "refs", "worktrees", "hooks", "info", "logs", "modules", "branches"})
+
+
+async def run_shielded(work: Coroutine[Any, Any, T], owner: set[asyncio.Task[T]]) -> T:
+    """Runs work that a cancelled request does not cancel. `owner` holds its task until it has ended."""
+    task = asyncio.create_task(work)
+    owner.add(task)
+    task.add_done_callback(owner.discard)
+    return await asyncio.shield(task)
 
 
 class WorktreeCreation:
@@ -56,10 +67,7 @@ class WorktreeCreation:
     ) -> tuple[Worktree, bool]:
         """Creates a worktree, with the files of `start` if given, or returns the one this key created. Also returns
         whether it is new. A caller that stops waiting does not cancel it."""
-        creating = asyncio.create_task(self._create(caller, new, scope, start))
-        self._creating.add(creating)
-        creating.add_done_callback(self._creating.discard)
-        return await asyncio.shield(creating)
+        return await run_shielded(self._create(caller, new, scope, start), self._creating)
 
     async def _create(
         self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start | None
@@ -196,7 +204,7 @@ class WorktreeCreation:
             try:
                 await run_git(str(path), "submodule", "--quiet", "init", needs=Needs(network=True))
             except GitFailed as error:
-                log.warning("submodules_not_initialised", path=str(path), error=error.message)
+                log.warning("submodules_not_initialized", path=str(path), error=error.message)
         return hook_error
 
     async def _finish(
@@ -213,7 +221,7 @@ class WorktreeCreation:
 
         # Until it is stored: a worktree that is stored as made must not be undone because the reply was lost.
         made = await patiently(lambda: self._store.write(work), "a new worktree", worktree=row.id)
-        log.info("worktree_made", worktree=made.id, path=made.path, branch=made.branch)
+        log.info("worktree_created", worktree=made.id, path=made.path, branch=made.branch)
         return made
 
     async def _place(self, repo: Repo, common: str, wanted_path: str) -> Path:

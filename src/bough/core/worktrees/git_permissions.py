@@ -85,9 +85,9 @@ class RepositoryGitPermissions:
         repo = await self._store.read(lambda tx: find(tx, "repos", repo_id, REPOS.get, Repo))
         if repo.kind != "git":
             raise Invalid("repo_is_plain", f"{repo.path} is not a git repository.")
-        found = await find_programs(repo.path)
+        detected = await find_programs(repo.path)
         if "filters" in changes:
-            changes["programs"] = found.programs if changes["filters"] else {}
+            changes["programs"] = detected.programs if changes["filters"] else {}
 
         async def work(change: Change) -> Repo:
             return await _store(change, repo.id, changes)
@@ -96,7 +96,7 @@ class RepositoryGitPermissions:
         fresh = await patiently(lambda: self._store.write(work), "git permissions", within=UNDO_WITHIN)
         _apply(fresh)
         log.info("git_permissions_changed", repo=fresh.path, allowed=bytes(fresh.git_permissions or b"").decode())
-        return _report(fresh, found)
+        return _report(fresh, detected)
 
 
 async def _store(change: Change, repo_id: str, changes: dict[str, Any]) -> Repo:
@@ -114,21 +114,21 @@ def allowed_in(repo: Repo) -> GitPermissions | None:
     return None if repo.git_permissions is None else msgspec.json.decode(repo.git_permissions, type=GitPermissions)
 
 
-def _report(repo: Repo, found: RepositoryPrograms) -> GitReport:
+def _report(repo: Repo, detected: RepositoryPrograms) -> GitReport:
     allowed = allowed_in(repo)
     matters: dict[GitKind, bool] = {
-        "hooks": bool(found.hooks),
-        "filters": bool(found.used and found.programs),
-        "submodules": found.submodules,
-        "fetch": found.partial,
+        "hooks": bool(detected.hooks),
+        "filters": bool(detected.used and detected.programs),
+        "submodules": detected.submodules,
+        "fetch": detected.partial,
     }
     return GitReport(
         repo_id=repo.id,
-        hooks=[visible(name) for name in found.hooks],
-        programs=_visible(found.programs),
-        changed=[visible(name) for name in _changed(found, allowed)],
-        submodules=found.submodules,
-        partial_clone=found.partial,
+        hooks=[visible(name) for name in detected.hooks],
+        programs=_visible(detected.programs),
+        changed=[visible(name) for name in _changed(detected, allowed)],
+        submodules=detected.submodules,
+        partial_clone=detected.partial,
         allowed=allowed and msgspec.structs.replace(allowed, programs=_visible(allowed.programs)),
         undecided=[kind for kind, there in matters.items() if there] if allowed is None else [],
     )
@@ -139,10 +139,10 @@ def _visible(programs: dict[str, str]) -> dict[str, str]:
     return {visible(name): visible(command) for name, command in programs.items()}
 
 
-def _changed(found: RepositoryPrograms, allowed: GitPermissions | None) -> list[str]:
+def _changed(detected: RepositoryPrograms, allowed: GitPermissions | None) -> list[str]:
     if allowed is None or not allowed.filters:
         return []
-    return [name for name, command in found.programs.items() if allowed.programs.get(name) != command]
+    return [name for name, command in detected.programs.items() if allowed.programs.get(name) != command]
 
 
 def _apply_all(repos: list[Repo]) -> None:

@@ -22,7 +22,7 @@ def resolve_inside(root: Path, path: str, *, data: Path, noun: str = "path") -> 
     _check_text(path, noun)
     expanded = os.path.expanduser(path)
     if not os.path.isabs(expanded):
-        raise Invalid("path_not_absolute", f"{path!r} is not an absolute {noun}.")
+        raise Invalid("path_not_absolute", f"{path!r} is not an absolute {noun}. Give an absolute one.")
     try:
         inside = Path(os.path.realpath(root))
         real = Path(os.path.realpath(expanded))

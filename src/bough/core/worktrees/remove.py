@@ -17,7 +17,7 @@ from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records, removal_refusals, setup
-from bough.core.worktrees.create import WorktreeCreation, add_keeping_hooks
+from bough.core.worktrees.create import WorktreeCreation, add_keeping_hooks, run_shielded
 from bough.core.worktrees.losses import find_lost
 from bough.core.worktrees.paths import free_inside
 from bough.core.worktrees.records import SessionUse
@@ -36,6 +36,8 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.worktrees")
 
 BranchFate = Literal["keep", "delete"]
+# A removal under way is finished while the server stops: storing the files of a large worktree takes a few seconds.
+FINISH_WITHIN = 10.0
 
 
 class Removed(msgspec.Struct):
@@ -55,6 +57,8 @@ class Removal:
         self._store = store
         self._settings = settings
         self._creation = creation
+        self._removals: set[asyncio.Task[Removed]] = set()
+        self._recoveries: set[asyncio.Task[Worktree]] = set()
 
     async def check(self, worktree_id: str, *, force: bool, besides: str | None = None) -> None:
         """Raises what `remove` would raise. The session `besides` is about to end and does not count."""
@@ -67,7 +71,8 @@ class Removal:
                 raise error
 
     async def remove(self, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep") -> Removed:
-        """Removes a worktree. One that Bough did not create is only forgotten, unless forced."""
+        """Removes a worktree, even if the caller stops waiting. One that Bough did not create is only forgotten, unless
+        forced."""
         row, repo = await self._store.read(lambda tx: _existing(tx, worktree_id))
         if branch == "delete" and not row.branch_made:
             raise Conflict(
@@ -76,7 +81,7 @@ class Removal:
         if row.status == "setting_up" and force:
             await self._creation.stop(row.id)
         await self._check_folders(row, repo)
-        return await asyncio.shield(asyncio.create_task(self._remove(row, repo, force, branch)))
+        return await run_shielded(self._remove(row, repo, force, branch), self._removals)
 
     async def _check_folders(self, row: Worktree, repo: Repo) -> None:
         """Raises `Denied` if the worktree or its repository leads outside the workspace by now (W3)."""
@@ -195,7 +200,7 @@ class Removal:
         stored = await self._store.stored_answer(caller, scope, None, Worktree)
         if stored is not None:
             return stored
-        return await asyncio.shield(asyncio.create_task(self._recover(caller, scope, whole)))
+        return await run_shielded(self._recover(caller, scope, whole), self._recoveries)
 
     async def _recover(self, caller: Caller, scope: KeyScope, worktree_id: str) -> Worktree:
         row, repo = await self._store.read(lambda tx: _removed(tx, worktree_id))
@@ -254,6 +259,19 @@ class Removal:
             within=UNDO_WITHIN,
             worktree=row.id,
         )
+
+    async def close(self) -> None:
+        """Undoes recoveries and creations under way, stops setups, and lets removals finish for a while. A removal that
+        is cut off can be repeated."""
+        for recovery in self._recoveries:
+            recovery.cancel()
+        if self._removals:
+            _, late = await asyncio.wait(self._removals, timeout=FINISH_WITHIN)
+            for removal in late:
+                removal.cancel()
+        if jobs := [*self._recoveries, *self._removals]:
+            await asyncio.wait(jobs)
+        await self._creation.close()
 
 
 async def _existing(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:

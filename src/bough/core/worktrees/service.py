@@ -306,8 +306,8 @@ class Worktrees:
         await self._repair.run()
 
     async def close(self) -> None:
-        """Stops everything that still runs in worktrees being created."""
-        await self._creation.close()
+        """Ends creations, setups, removals and recoveries that are under way."""
+        await self._removal.close()
 
 
 async def _state(row: Worktree, repo: Repo) -> WorktreeState:

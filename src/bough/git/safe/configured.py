@@ -80,17 +80,17 @@ def remembered(location: Location, now: Fingerprint) -> Configured | None:
     return entry[1] if entry is not None and entry[0] == now else None
 
 
-def remember(location: Location, before: Fingerprint, found: Configured) -> None:
+def remember(location: Location, before: Fingerprint, configured: Configured) -> None:
     """Remembers an answer for the files as they were before git read them."""
     _remembered.pop(location.git_dir, None)
-    if not found.includes:
-        _remembered[location.git_dir] = (before, found)
+    if not configured.includes:
+        _remembered[location.git_dir] = (before, configured)
         while len(_remembered) > MOST_REMEMBERED:
             _remembered.popitem(last=False)
 
 
 def parse(text: str) -> Configured:
-    """Reads git's answer to `QUERY`: a scope and a name by turns."""
+    """Reads git's answer to `QUERY`: alternately a scope and a name."""
     words = text.split("\0")[:-1]
     programs: dict[str, None] = {}
     transports: dict[str, None] = {}
@@ -111,12 +111,12 @@ def filter_name(setting: str) -> str | None:
     return rest.rpartition(".")[0] if section == "filter" else None
 
 
-def turned_off(found: Configured, allowed: Mapping[str, str]) -> dict[str, str]:
+def turned_off(configured: Configured, allowed: Mapping[str, str]) -> dict[str, str]:
     """Returns settings that turn off all filters and merge drivers but the allowed ones, which get the values that a
     person allowed."""
     settings: dict[str, str] = {}
     allowed_filters = set(map(filter_name, allowed))
-    for name in found.programs:
+    for name in configured.programs:
         settings[name] = ""
         driver = filter_name(name)
         if driver is None:

@@ -21,12 +21,17 @@ async def test_a_preview_matches_the_created_worktree(server: Running) -> None:
     repo = await client.repo(top)
     git(top, "branch", "old")
     for query in ({"branch": "feature/x"}, {"branch": "old"}, {"branch": "y", "path": "elsewhere"}):
-        told = await preview(client, repo, **query)
-        assert (told["problem"], told["code"], told["suggestion"], told["pathExists"]) == (None, None, None, False)
-        assert told["branchExists"] == (query["branch"] == "old")
+        planned = await preview(client, repo, **query)
+        assert (planned["problem"], planned["code"], planned["suggestion"], planned["pathExists"]) == (
+            None,
+            None,
+            None,
+            False,
+        )
+        assert planned["branchExists"] == (query["branch"] == "old")
         assert git(top, "worktree", "list").count("\n") == 1 + ["feature/x", "old", "y"].index(query["branch"])
         made = await client.post("/api/worktrees", {"repoId": repo["id"], **query})
-        assert (made["path"], made["branch"]) == (told["path"], told["branch"])
+        assert (made["path"], made["branch"]) == (planned["path"], planned["branch"])
 
 
 async def test_a_preview_shows_the_same_refusals(server: Running) -> None:
@@ -45,11 +50,11 @@ async def test_a_preview_shows_the_same_refusals(server: Running) -> None:
         ({"branch": "z", "base": "nowhere"}, "bad_base", None),
         ({"branch": "z", "path": ".worktrees/x/inner"}, "bad_path", None),
     ):
-        told = await preview(client, repo, **query)
-        assert (told["code"], told["suggestion"]) == (code, suggestion)
+        planned = await preview(client, repo, **query)
+        assert (planned["code"], planned["suggestion"]) == (code, suggestion)
         answer = await client.http.post("/api/worktrees", json={"repoId": repo["id"], **query})
-        assert answer.json()["error"]["message"] == told["problem"]
-        assert told["pathExists"] == (query["branch"] in ("x", "y") or query.get("path") == ".worktrees/y")
+        assert answer.json()["error"]["message"] == planned["problem"]
+        assert planned["pathExists"] == (query["branch"] in ("x", "y") or query.get("path") == ".worktrees/y")
     assert (await preview(client, repo, branch="z", path="/etc/z"))["path"] == "/etc/z"
     assert (await preview(client, repo))["code"] == "branch_missing"
     plain = server.root / "plain"
@@ -66,8 +71,8 @@ async def test_a_preview_of_losses(server: Running) -> None:
     tree = await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "x"})
     folder, address = Path(tree["path"]), f"/api/worktrees/{tree['id']}"
     nothing = {"uncommitted": 0, "untracked": 0, "unpushed": 0, "sessions": 0}
-    told = await client.get(f"{address}/losses")
-    assert (told["removable"], told["counts"], told["why"]) == (True, nothing, "Nothing would be lost.")
+    losses = await client.get(f"{address}/losses")
+    assert (losses["removable"], losses["counts"], losses["why"]) == (True, nothing, "Nothing would be lost.")
     (folder / "kept.txt").write_text("kept")
     git(folder, "add", "kept.txt")
     git(folder, "commit", "--quiet", "--message", "Keep it.")
@@ -75,15 +80,15 @@ async def test_a_preview_of_losses(server: Running) -> None:
     for number in range(60):
         (folder / f"new{number:02}.txt").write_text("new")
     session = await client.session(repo["id"], worktreeId=tree["id"])
-    told = await client.get(f"{address}/losses")
-    assert told["counts"] == {"uncommitted": 1, "untracked": 60, "unpushed": 1, "sessions": 1}
-    assert (told["uncommitted"], len(told["untracked"]), told["untracked"][0]) == (["README.md"], 50, "new00.txt")
-    assert told["unpushed"] == [{"sha": git(folder, "rev-parse", "HEAD").strip(), "subject": "Keep it."}]
-    assert (told["sessions"], told["removable"]) == ([session["id"]], False)
-    assert told["why"].startswith("Active sessions are working in worktree")
-    told = await client.get(f"{address}/losses?sessionId={session['id'][-8:]}")
-    assert (told["sessions"], told["counts"]["sessions"], told["removable"]) == ([], 0, False)
-    assert told["why"].startswith("Worktree x has 61 uncommitted or untracked files (")
+    losses = await client.get(f"{address}/losses")
+    assert losses["counts"] == {"uncommitted": 1, "untracked": 60, "unpushed": 1, "sessions": 1}
+    assert (losses["uncommitted"], len(losses["untracked"]), losses["untracked"][0]) == (["README.md"], 50, "new00.txt")
+    assert losses["unpushed"] == [{"sha": git(folder, "rev-parse", "HEAD").strip(), "subject": "Keep it."}]
+    assert (losses["sessions"], losses["removable"]) == ([session["id"]], False)
+    assert losses["why"].startswith("Active sessions are working in worktree")
+    losses = await client.get(f"{address}/losses?sessionId={session['id'][-8:]}")
+    assert (losses["sessions"], losses["counts"]["sessions"], losses["removable"]) == ([], 0, False)
+    assert losses["why"].startswith("Worktree x has 61 uncommitted or untracked files (")
     await client.call("DELETE", f"/api/sessions/{session['id']}")
     refused(await client.http.delete(address), 409, "worktree_dirty")
     git(top, "worktree", "lock", str(folder))
@@ -101,10 +106,10 @@ async def test_losses_of_adopted_and_missing_worktrees(server: Running) -> None:
     git(top, "worktree", "add", "--quiet", "-b", "mine", str(server.root / "mine"))
     adopted = await client.post("/api/worktrees", {"repoId": repo["id"], "path": str(server.root / "mine")})
     (server.root / "mine" / "new.txt").write_text("new")
-    told = await client.get(f"/api/worktrees/{adopted['id']}/losses")
-    assert (told["removable"], told["counts"]["untracked"]) == (True, 1)
-    assert "its folder stays" in told["why"]
+    losses = await client.get(f"/api/worktrees/{adopted['id']}/losses")
+    assert (losses["removable"], losses["counts"]["untracked"]) == (True, 1)
+    assert "its folder stays" in losses["why"]
     made = await client.post("/api/worktrees", {"repoId": repo["id"], "branch": "gone"})
     git(top, "worktree", "move", made["path"], str(server.root / "moved"))
-    told = await client.get(f"/api/worktrees/{made['id']}/losses")
-    assert (told["removable"], told["why"]) == (True, "Its folder no longer exists.")
+    losses = await client.get(f"/api/worktrees/{made['id']}/losses")
+    assert (losses["removable"], losses["why"]) == (True, "Its folder no longer exists.")

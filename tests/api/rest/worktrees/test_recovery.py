@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 
 import pytest
 
+from bough.core.worktrees import remove
 from bough.git import worktree_recovery, worktrees
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, commit, fails, head, made, registered, works
@@ -51,6 +53,57 @@ async def test_the_recovery_ref_is_stored_first(server: Running, monkeypatch: py
     assert gone["recoveryRef"] is not None
 
 
+async def test_a_stopping_server_finishes_a_removal(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W2: A removal whose caller has gone is finished before the server stops."""
+    tree = await made(server.client, await registered(server))
+    service = server.services.worktrees
+    started, may_remove = asyncio.Event(), asyncio.Event()
+    really = worktrees.remove
+
+    async def remove(repo: str, folder: str, *, force: bool) -> None:
+        started.set()
+        await may_remove.wait()
+        await really(repo, folder, force=force)
+
+    monkeypatch.setattr(worktrees, "remove", remove)
+    request = asyncio.create_task(service.remove(tree["id"]))
+    await started.wait()
+    request.cancel()
+    await asyncio.wait([request])
+    closing = asyncio.create_task(service.close())
+    done, _ = await asyncio.wait([closing], timeout=0)
+    assert (request.cancelled(), done) == (True, set())
+    may_remove.set()
+    await closing
+    assert not at(tree["path"]).exists()
+    assert (await server.client.get(f"/api/worktrees/{tree['id']}"))["removedAt"] is not None
+
+
+async def test_a_stopping_server_cuts_off_a_removal_that_hangs(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W2: A removal that does not finish does not keep the server from stopping, and can be repeated."""
+    tree = await made(server.client, await registered(server))
+    service = server.services.worktrees
+    started = asyncio.Event()
+
+    async def hang(*_folders: str, force: bool) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(worktrees, "remove", hang)
+        patch.setattr(remove, "FINISH_WITHIN", 0.01)
+        request = asyncio.create_task(service.remove(tree["id"]))
+        await started.wait()
+        await service.close()
+        await asyncio.wait([request])
+    path = f"/api/worktrees/{tree['id']}"
+    assert (await server.client.get(path))["status"] == "ready"
+    await server.client.call("DELETE", path)
+    assert not at(tree["path"]).exists()
+
+
 @pytest.mark.parametrize("listed", [False, True])
 async def test_an_interrupted_removal_is_finished(server: Running, listed: bool) -> None:
     """W2: Repeating a removal that a crash interrupted keeps the recovery ref that was already written."""
@@ -79,8 +132,8 @@ async def test_a_failed_recovery_can_be_repeated(server: Running) -> None:
     fails(server, "worktrees", "NEW.removed_at IS NULL")
     refused(await server.client.http.post(f"{path}/recover"), 409, "constraint_other")
     assert not folder.exists()
-    found = await server.client.get(path)
-    assert (found["status"], found["removedAt"] is None) == ("ready", False)
+    row = await server.client.get(path)
+    assert (row["status"], row["removedAt"] is None) == ("ready", False)
     works(server)
     await server.client.post(f"{path}/recover")
     assert (folder / "new.txt").read_text() == "x"

@@ -14,14 +14,14 @@ from tests.support.server import Running, serving
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:
     """Returns the mode, and the content or link target, of every file in a working copy."""
-    found: dict[str, tuple[int, bytes]] = {}
+    files: dict[str, tuple[int, bytes]] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if name.split("/")[0] == ".git" or (path.is_dir() and not path.is_symlink()):
             continue
         content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-        found[name] = (path.lstat().st_mode, content)
-    return found
+        files[name] = (path.lstat().st_mode, content)
+    return files
 
 
 def work(folder: Path) -> None:
@@ -248,8 +248,8 @@ async def test_a_repository_whose_folder_is_gone(server: Running) -> None:
 
 
 def of(diff: Json, path: str) -> Json:
-    (found,) = [file for file in diff["files"] if file["path"] == path]
-    return found
+    (entry,) = [file for file in diff["files"] if file["path"] == path]
+    return entry
 
 
 async def test_diff_of_a_worktree(server: Running) -> None:
@@ -293,11 +293,11 @@ async def test_large_diffs_are_truncated(tmp_path: Path) -> None:
         folder = at(tree["path"])
         (folder / "long.txt").write_text("a line of text\n" * 200_000)
         (folder / "huge.bin").write_bytes(b"\0" * (working_copy_diff.LARGEST_UNTRACKED + 1))
-        found = await server.client.get(f"/api/worktrees/{tree['id']}/diff")
-        assert found["truncated"] is True
-        assert "cut after" in found["note"]
-        assert "not read: 1" in found["note"]
-        assert len(found["text"]) <= working_copy_diff.LARGEST_TEXT
-        assert found["text"].endswith("\n")
-        assert of(found, "long.txt")["additions"] == 200_000
-        assert of(found, "huge.bin")["binary"] is True
+        diff = await server.client.get(f"/api/worktrees/{tree['id']}/diff")
+        assert diff["truncated"] is True
+        assert "cut after" in diff["note"]
+        assert "not read: 1" in diff["note"]
+        assert len(diff["text"]) <= working_copy_diff.LARGEST_TEXT
+        assert diff["text"].endswith("\n")
+        assert of(diff, "long.txt")["additions"] == 200_000
+        assert of(diff, "huge.bin")["binary"] is True

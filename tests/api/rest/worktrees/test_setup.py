@@ -245,6 +245,6 @@ async def test_a_kill_during_setup(tmp_path: Path) -> None:
             os.kill(int(pid.read_text()), signal.SIGKILL)
         await server.start()
         async with server.client() as client:
-            found = await client.get(f"/api/worktrees/{tree['id']}")
-            assert found["status"] == "ready"
-            assert "interrupted" in found["setupError"]
+            row = await client.get(f"/api/worktrees/{tree['id']}")
+            assert row["status"] == "ready"
+            assert "interrupted" in row["setupError"]

@@ -220,8 +220,8 @@ async def test_worktrees_created_elsewhere_are_adopted(server: Running) -> None:
     git(top, "worktree", "add", "--quiet", "--detach", str(server.root / "detached"))
     ours = await made(server.client, repo)
     path = f"/api/repos/{repo['id']}/worktrees"
-    found = (await server.client.get(path))["worktrees"]
-    assert {item["path"]: item["worktreeId"] for item in found}[ours["path"]] == ours["id"]
+    listed = (await server.client.get(path))["worktrees"]
+    assert {item["path"]: item["worktreeId"] for item in listed}[ours["path"]] == ours["id"]
     unknown = await server.client.get(f"{path}?known=false")
     assert sorted(worktree["branch"] or "" for worktree in unknown["worktrees"]) == ["", "hand"]
     tree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "path": str(server.root / "hand made")})
@@ -260,11 +260,11 @@ async def test_the_state_of_a_worktree(server: Running) -> None:
     (folder / "deep" / "two").write_text("2")
     session = await server.client.post("/api/sessions", {"worktreeId": tree["id"], "agent": "demo", "title": "Here"})
     assert (session["cwd"], session["repoId"]) == (tree["path"], repo["id"])
-    found = await server.client.get(path)
-    state = found["git"]
+    row = await server.client.get(path)
+    state = row["git"]
     assert (state["sha"], state["dirty"], state["changed"], state["untracked"]) == (sha, True, 1, 2)
     assert (state["ahead"], state["behind"], state["against"]) == (1, 1, "main")
-    assert [(item["id"], item["title"], item["status"]) for item in found["sessions"]] == [
+    assert [(item["id"], item["title"], item["status"]) for item in row["sessions"]] == [
         (session["id"], "Here", "active")
     ]
     git(at(repo["path"]), "worktree", "lock", "--reason", "on a stick", tree["path"])

@@ -48,12 +48,12 @@ async def events(http: httpx.AsyncClient, path: str, body: Json) -> list[tuple[s
     """Returns the whole stream: event names, if there are any, and data."""
     answer = await http.post(path, json=body)
     assert answer.headers["content-type"] == "text/event-stream"
-    found: list[tuple[str, Any]] = []
+    events: list[tuple[str, Any]] = []
     for block in answer.text.strip().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n"))
         data = fields["data"]
-        found.append((fields.get("event", ""), data if data == "[DONE]" else json.loads(data)))
-    return found
+        events.append((fields.get("event", ""), data if data == "[DONE]" else json.loads(data)))
+    return events
 
 
 async def whole(http: httpx.AsyncClient, path: str, body: Json) -> Any:
@@ -116,9 +116,9 @@ async def test_responses_continues_after_a_result(http: httpx.AsyncClient) -> No
     path, body = responses(SCRIPT)
     first = await whole(http, path, body)
     call = first["output"][-1]
-    told = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": SCRIPT}]}
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": SCRIPT}]}
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "found"}
-    second = await whole(http, path, body | {"input": [told, *first["output"], result]})
+    second = await whole(http, path, body | {"input": [message, *first["output"], result]})
     assert second["output"][0]["content"][0]["text"] == "Tool Read returned: found end "
 
 
@@ -162,9 +162,9 @@ async def test_gemini_streams_parts(http: httpx.AsyncClient) -> None:
 
 async def test_gemini_continues_after_a_result(http: httpx.AsyncClient) -> None:
     path, body = gemini(SCRIPT)
-    said = (await whole(http, path, body))["candidates"][0]["content"]
+    content = (await whole(http, path, body))["candidates"][0]["content"]
     answer = {"functionResponse": {"name": "Read", "response": {"output": "found"}}}
-    body["contents"] += [said, {"role": "user", "parts": [answer]}]
+    body["contents"] += [content, {"role": "user", "parts": [answer]}]
     [*parts] = (await whole(http, path, body))["candidates"][0]["content"]["parts"]
     assert "".join(part["text"] for part in parts) == "Tool Read returned: found end "
 

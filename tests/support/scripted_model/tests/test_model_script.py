@@ -13,10 +13,10 @@ from tests.support.scripted_model.script import Directive, parse_script
 
 
 def conversation(script: str, *after: Turn, tools: tuple[Tool, ...] = (), schema: Any = None) -> Conversation:
-    told = Conversation("test", "a-model", stream=True, turns=[], tools=list(tools), schema=schema)
-    told.add_user([script])
-    told.turns += after
-    return told
+    talk = Conversation("test", "a-model", stream=True, turns=[], tools=list(tools), schema=schema)
+    talk.add_user([script])
+    talk.turns += after
+    return talk
 
 
 def planned(script: str, *after: Turn, tools: tuple[Tool, ...] = (Tool("Read"), Tool("Write"))) -> list[str]:
@@ -44,8 +44,8 @@ def test_arguments_may_hold_brackets() -> None:
 
 def test_a_call_needs_no_arguments_and_bad_ones_are_reported() -> None:
     assert parse_script("[[tool whoami]]") == [Directive("tool", name="whoami", arguments={})]
-    said, call = parse_script("[[tool X {oops}]]")
-    assert said.text.startswith("bad JSON in script") and call.name == "X"
+    directive, call = parse_script("[[tool X {oops}]]")
+    assert directive.text.startswith("bad JSON in script") and call.name == "X"
 
 
 def test_free_form_text_keeps_its_lines() -> None:
@@ -59,7 +59,7 @@ def test_unclosed_and_unknown_directives_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "found"),
+    ("pattern", "tool"),
     [
         ("Read", Tool("Read")),
         ("~shout", Tool("shout", namespace="mcp__probe")),
@@ -71,9 +71,9 @@ def test_unclosed_and_unknown_directives_do_no_harm() -> None:
         ("Read|!hidden", Tool("Read")),
     ],
 )
-def test_tools_are_found(pattern: str, found: Tool | None) -> None:
-    told = conversation("x", tools=(Tool("Read"), Tool("shout", namespace="mcp__probe")))
-    assert told.find_tool(pattern) == found
+def test_tools_are_found(pattern: str, tool: Tool | None) -> None:
+    talk = conversation("x", tools=(Tool("Read"), Tool("shout", namespace="mcp__probe")))
+    assert talk.find_tool(pattern) == tool
 
 
 def test_without_a_script_it_repeats_the_prompt() -> None:
@@ -114,18 +114,18 @@ def test_waits_errors_and_lists() -> None:
     ]
     assert plan(conversation("[[http 529]]"))[0].status == 529
     assert planned("[[tools]]") == ["say 2 tools: Read, Write"]
-    told = conversation("first")
-    told.add_user(["second"])
-    told.add_user(["[[recall]]"])
-    assert plan(told)[0].text == "I saw 3 user turns: 1) first; 2) second; 3) [[recall]] "
+    talk = conversation("first")
+    talk.add_user(["second"])
+    talk.add_user(["[[recall]]"])
+    assert plan(talk)[0].text == "I saw 3 user turns: 1) first; 2) second; 3) [[recall]] "
 
 
 def test_the_last_block_is_the_script_and_wrapping_does_not_count() -> None:
-    told = conversation("")
-    told.add_user(["<context>x [[say no]]</context>", "# AGENTS.md instructions for /x\n[[say no]]"])
-    assert told.turns == []
-    told.add_user(["[[say old]]", "<reminder>r</reminder>", "[[say new]]\n<env a='b'>e</env>"])
-    assert [turn.script for turn in told.turns] == ["[[say new]]"]
+    talk = conversation("")
+    talk.add_user(["<context>x [[say no]]</context>", "# AGENTS.md instructions for /x\n[[say no]]"])
+    assert talk.turns == []
+    talk.add_user(["[[say old]]", "<reminder>r</reminder>", "[[say new]]\n<env a='b'>e</env>"])
+    assert [turn.script for turn in talk.turns] == ["[[say new]]"]
     assert own_words("a <b> c") == "a <b> c"
 
 
@@ -142,11 +142,11 @@ def test_tool_results_fill_later_calls() -> None:
 
 
 def test_a_report_may_say_what_to_do_about_it() -> None:
-    told = conversation("")
-    told.add_user(["> It said [[say no]]\n\n[[react]] [[say yes]]", "Go on."])
-    assert [step.text for step in plan(told)] == ["yes "]
-    told.add_user(["[[react]] [[say no]]", "[[say the script]]"])
-    assert [step.text for step in plan(told)] == ["the script "]
+    talk = conversation("")
+    talk.add_user(["> It said [[say no]]\n\n[[react]] [[say yes]]", "Go on."])
+    assert [step.text for step in plan(talk)] == ["yes "]
+    talk.add_user(["[[react]] [[say no]]", "[[say the script]]"])
+    assert [step.text for step in plan(talk)] == ["the script "]
 
 
 def test_gates_hold_turns_only() -> None:

@@ -49,10 +49,10 @@ def test_a_home_has_a_login_and_no_permissions(name: str, tmp_path: Path) -> Non
     """P1: A home sets no permissions, so a test of permissions cannot pass because of them."""
     home = make_home(tmp_path / "home", "http://127.0.0.1:1", name)
     files = [path.read_text() for path in home.folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    said = " ".join([*files, *(f"{name}={value}" for name, value in home.env.items() if name != "PATH")])
-    assert "http://127.0.0.1:1" in said
+    settings = " ".join([*files, *(f"{name}={value}" for name, value in home.env.items() if name != "PATH")])
+    assert "http://127.0.0.1:1" in settings
     for word in ("permission", "approval", "sandbox", "INITIAL_AGENT_MODE", "trust"):
-        assert word.lower() not in said.lower().replace(str(tmp_path).lower(), ""), word
+        assert word.lower() not in settings.lower().replace(str(tmp_path).lower(), ""), word
 
 
 def test_a_developers_own_settings_are_known() -> None:

@@ -78,11 +78,8 @@ describe("the details of an approval", () => {
   });
 
   it("call modes by their names", () => {
-    expect(reasonText("Mode acceptEdits asks before this.")).toBe(
+    expect(reasonText("Mode acceptEdits requires approval before this.")).toBe(
       "“Accept edits” requires approval before this.",
-    );
-    expect(reasonText("Mode acceptEdits requires approval for this.")).toBe(
-      "“Accept edits” requires approval for this.",
     );
     expect(reasonText("A rule asks.")).toBe("A rule asks.");
   });

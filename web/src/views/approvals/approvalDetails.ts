@@ -140,6 +140,4 @@ export function detailsOf({ toolCall }: Pick<Approval, "toolCall">): Detail[] {
 
 /** Replaces the mode's id in the server's reason by its name on the page. */
 export const reasonText = (reason: string): string =>
-  reason
-    .replace(/^Mode ["“]?([\w-]+)["”]?/, (_, mode: string) => `“${modeName(mode as Mode)}”`)
-    .replace(/^(“[^”]*”) asks before\b/, "$1 requires approval before");
+  reason.replace(/^Mode ["“]?([\w-]+)["”]?/, (_, mode: string) => `“${modeName(mode as Mode)}”`);

@@ -58,7 +58,7 @@ class Server(_Params):
 
 class SessionSettings(_Params, forbid_unknown_fields=True):
     """Optional settings in `_meta.bough` of a new session or a fork. With `branch`, it works in a new worktree on that
-    git branch. `confirmFolder` is a person's word that it may work in an unusual folder."""
+    git branch. `confirmFolder` is a person's confirmation that it may work in an unusual folder."""
 
     agent: str | None = None
     branch: str | None = None

@@ -43,7 +43,7 @@ async def added(services: Services, caller: Caller, session: Session, servers: l
 
 async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpServer:
     """Returns the registered server. A differing server of the same name gets a number; a numbered server that no
-    session uses any more is reused."""
+    session uses anymore is reused."""
     for number in range(1, MOST_ALIKE):
         candidate = new if number == 1 else msgspec.structs.replace(new, name=f"{new.name}-{number}")
         same = await services.mcp_servers.alike(candidate)

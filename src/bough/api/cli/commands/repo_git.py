@@ -52,13 +52,15 @@ def change_git(
 def _draw(report: Json) -> None:
     allowed: Json = report["allowed"] or {}
     programs: dict[str, str] = report["programs"]
-    found = {
+    contents = {
         "hooks": ", ".join(clean(name) for name in report["hooks"]),
         "filters": "; ".join(f"{clean(name)} = {clean(command)}" for name, command in programs.items()),
         "submodules": "yes" if report["submodules"] else "",
         "fetch": "partial clone" if report["partialClone"] else "",
     }
-    output.facts([(kind, f"{'allowed' if allowed.get(kind) else 'off'}  {found[kind] or '(none)'}") for kind in KINDS])
+    output.facts(
+        [(kind, f"{'allowed' if allowed.get(kind) else 'off'}  {contents[kind] or '(none)'}") for kind in KINDS]
+    )
     if report["changed"]:
         names = ", ".join(clean(name) for name in report["changed"])
         output.note(f"Changed since it was allowed, and therefore off: {names}. Allow filters again to accept it.")

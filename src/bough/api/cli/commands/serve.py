@@ -127,12 +127,12 @@ def _hide_password(flags: dict[str, Any]) -> None:
     output.note("The database password is hidden from the command line; database_password_file is safer.")
     arguments = sys.orig_argv
     option = flag("database")
-    kept = [
+    without_password = [
         argument
         for before, argument in zip(["", *arguments], arguments, strict=False)
         if argument != option and before != option and not argument.startswith(f"{option}=")
     ]
-    os.execve(sys.executable, kept, {**os.environ, DATABASE: url})
+    os.execve(sys.executable, without_password, {**os.environ, DATABASE: url})
 
 
 def _check_address(configured: settings.Settings) -> None:

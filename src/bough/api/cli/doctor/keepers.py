@@ -19,11 +19,9 @@ from bough.agents.keeper.files import MARK
 from bough.agents.keeper.process_tree import Process
 from bough.agents.keeper_client import keeper_folder, orphans
 from bough.api.cli.framework.formats import brief, short
-from bough.core.live_agents.agent_pool import Keeper
 from bough.core.store.records import session as find_session
-from bough.core.store.sql import KEEPERS, TASKS
+from bough.core.turns.recovery import keepers_and_turns
 from bough.errors import AgentFailed
-from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage import migrate
 from bough.storage.backend import Tx
@@ -107,8 +105,9 @@ async def name_sessions(held: list[HeldAgent], settings: Settings) -> None:
             return
 
         async def read(tx: Tx) -> None:
-            rows = {row.id: row for row in await tx.all(KEEPERS.all, Keeper)}
-            tasks = {task.session_id: task for task in await tx.all(TASKS.under_way, Task)}
+            stored, under_way = await keepers_and_turns(tx)
+            rows = {row.id: row for row in stored}
+            tasks = {task.session_id: task for task in under_way}
             for agent in held:
                 if (row := rows.get(agent.name)) is None:
                     continue

@@ -2,4 +2,6 @@
 
 `manage` declares the group and adds the functions of `prompt` and `control` to it; `branch` and `calls` add their own
 commands. `follow` shows a session live, with `event_order` and `print_transcript`.
+
+Called by `bough.api.cli.main`. Calls the server through `framework`.
 """

@@ -34,7 +34,7 @@ SandboxChoice = Annotated[
     typer.Option(
         "--sandbox",
         metavar="off|auto|required|inherit",
-        help="Whether the agent runs in a sandbox: auto where it works, required always; inherit is the default.",
+        help="Whether the agent runs in a sandbox: auto if available, required always; inherit is the default.",
     ),
 ]
 Env = Annotated[

@@ -2,4 +2,6 @@
 
 `command` declares the group and adds the functions of `show`, `create` and `remove` to it; `find` reads the arguments
 that name a worktree.
+
+Called by `bough.api.cli.main`. Calls the server through `framework`.
 """

@@ -96,7 +96,7 @@ class RaceResults:
         return await asyncio.shield(decision)
 
     async def close(self) -> None:
-        """Waits for decisions that nobody waits for any more, and cancels those that take too long."""
+        """Waits for decisions that nobody waits for anymore, and cancels those that take too long."""
         if self._decisions:
             _, late = await asyncio.wait(self._decisions, timeout=CLOSE_WITHIN)
             for decision in late:
@@ -111,14 +111,14 @@ class RaceResults:
             if earlier is not None and earlier.others is not None:
                 return earlier
             case = await self._store.read(lambda tx: _decision(tx, race_id, body))
-            kept = earlier or await self._bring(case, body)
+            result = earlier or await self._bring(case, body)
             if earlier is None:
                 # The files are there already: a repeated request would not find out how to undo that.
-                await patiently(lambda: self._record(case, kept, tell=True), "a race", race=race_id)
+                await patiently(lambda: self._record(case, result, tell=True), "a race", race=race_id)
             without_key = msgspec.structs.replace(caller, idempotency_key=None)
             # If the same racer was kept in another way before, the others were archived then. Somebody may have
             # restored one since, so that they are left alone.
-            kept.others = archived_before or list(
+            result.others = archived_before or list(
                 await asyncio.gather(
                     *(
                         patiently(lambda other=other: self._put_away(without_key, other), "a race", race=race_id)
@@ -126,9 +126,9 @@ class RaceResults:
                     )
                 )
             )
-            await patiently(lambda: self._record(case, kept, tell=False), "a race", race=race_id)
-        log.info("race_decided", race=race_id, session=kept.session_id, how=kept.how)
-        return kept
+            await patiently(lambda: self._record(case, result, tell=False), "a race", race=race_id)
+        log.info("race_decided", race=race_id, session=result.session_id, how=result.how)
+        return result
 
     async def _bring(self, case: _Decision, body: KeepBody) -> KeptRacer:
         """Commits the winner's files and brings them to where the race began; a refusal changes nothing."""
@@ -143,27 +143,27 @@ class RaceResults:
             await stack.enter_async_context(alone(await common_folder(winner)))
             prepared = await merge.prepare(winner, _commit_message(case))
             branch = (await files(winner)).branch
-            kept = KeptRacer(case.race.id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
+            result = KeptRacer(case.race.id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
             if body.how == "merge":
-                await _merge(case, kept)
+                await _merge(case, result)
             elif body.how == "checkout":
-                await self._checkout(case, kept, body.force)
+                await self._checkout(case, result, body.force)
             await merge.settle(winner, prepared)
-        return kept
+        return result
 
-    async def _checkout(self, case: _Decision, kept: KeptRacer, force: bool) -> None:
+    async def _checkout(self, case: _Decision, result: KeptRacer, force: bool) -> None:
         """Puts the winner's files where the race began, after a checkpoint of the files that are there."""
-        changes = await plan(case.race.cwd, kept.sha)
-        kept.files = len(changes.paths)
+        changes = await plan(case.race.cwd, result.sha)
+        result.files = len(changes.paths)
         if not changes.paths:
             return
         if not force:
             await _refuse_if_changed(case)
-        kept.undo_checkpoint_id = await self._take_undo_checkpoint(case.source, changes)
+        result.undo_checkpoint_id = await self._take_undo_checkpoint(case.source, changes)
         try:
             await apply(changes)
         except BoughError as error:
-            error.details["checkpointId"] = kept.undo_checkpoint_id
+            error.details["checkpointId"] = result.undo_checkpoint_id
             raise
 
     async def _take_undo_checkpoint(self, source: Session, changes: Plan) -> str:
@@ -173,16 +173,18 @@ class RaceResults:
         await self._store.write(lambda change: record(change, FolderState(None, undo)))
         return undo.id
 
-    async def _record(self, case: _Decision, kept: KeptRacer, *, tell: bool) -> None:
+    async def _record(self, case: _Decision, result: KeptRacer, *, tell: bool) -> None:
         """Stores the result with the race; with `tell`, adds a notice to the transcript where the race began."""
 
         async def work(change: Change) -> None:
             known = result_of(await find_race(change.tx, case.race.id))
             # Stored before, though the reply was lost.
-            is_told = known is not None and (known.session_id, known.how) == (kept.session_id, kept.how)
-            await change.tx.run(RACES.keep, id=case.race.id, session_id=kept.session_id, kept=raw(kept), now=change.now)
+            is_told = known is not None and (known.session_id, known.how) == (result.session_id, result.how)
+            await change.tx.run(
+                RACES.keep, id=case.race.id, session_id=result.session_id, kept=raw(result), now=change.now
+            )
             if tell and not is_told:
-                shown = notice(kept_notice(kept), kept.undo_checkpoint_id)
+                shown = notice(kept_notice(result), result.undo_checkpoint_id)
                 await records.add_message(change, case.source.id, None, "system", shown)
 
         await self._store.write(work)
@@ -224,12 +226,12 @@ class RaceResults:
         )
 
 
-async def _merge(case: _Decision, kept: KeptRacer) -> None:
+async def _merge(case: _Decision, result: KeptRacer) -> None:
     folder = case.race.cwd
-    planned = await merge.check(folder, kept.sha)
-    kept.merged, kept.into, kept.files = planned.kind, planned.branch, len(planned.files)
+    planned = await merge.check(folder, result.sha)
+    result.merged, result.into, result.files = planned.kind, planned.branch, len(planned.files)
     if planned.kind != "none":
-        await merge.merge(folder, kept.sha, f"Merge race {case.race.id}: {race_name(case.prompt)}")
+        await merge.merge(folder, result.sha, f"Merge race {case.race.id}: {race_name(case.prompt)}")
 
 
 async def _refuse_if_changed(case: _Decision) -> None:

@@ -59,17 +59,17 @@ def earlier_result(race: RaceRow, chosen: str, how: How) -> KeptRacer | None:
 
     Raises `Conflict` if another racer was kept: a decided race can only be repeated, or kept in another way.
     """
-    kept = result_of(race)
-    if kept is None:
+    result = result_of(race)
+    if result is None:
         return None
-    if kept.session_id != chosen:
+    if result.session_id != chosen:
         raise Conflict(
             "race_decided",
-            f"Session {kept.session_id} was kept in this race ({kept.how}). To continue with another racer, recover "
-            "its worktree.",
-            sessionId=kept.session_id,
+            f"Session {result.session_id} was kept in this race ({result.how}). To continue with another racer, "
+            "recover its worktree.",
+            sessionId=result.session_id,
         )
-    return kept if kept.how == how else None
+    return result if result.how == how else None
 
 
 def check_racer(session_id: str, chosen: str, racer_ids: Sequence[str]) -> None:
@@ -98,15 +98,15 @@ def race_name(prompt: str) -> str:
     return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
 
 
-def kept_notice(kept: KeptRacer) -> str:
+def kept_notice(result: KeptRacer) -> str:
     """Words the notice that tells which racer was kept, and how to undo a checkout."""
     where = {
-        "merge": f"merged into {kept.into}" if kept.merged != "none" else f"already in {kept.into}",
+        "merge": f"merged into {result.into}" if result.merged != "none" else f"already in {result.into}",
         "checkout": "checked out here as uncommitted changes",
-        "branch": f"left on branch {kept.branch}",
-    }[kept.how]
-    undo = f" Restore checkpoint {kept.undo_checkpoint_id} to undo this." if kept.undo_checkpoint_id else ""
-    return f"Race {kept.race_id}: the work of session {kept.session_id} was kept, {where}.{undo}"
+        "branch": f"left on branch {result.branch}",
+    }[result.how]
+    undo = f" Restore checkpoint {result.undo_checkpoint_id} to undo this." if result.undo_checkpoint_id else ""
+    return f"Race {result.race_id}: the work of session {result.session_id} was kept, {where}.{undo}"
 
 
 def cut_diff(diff: Diff, limit: int) -> Diff:

@@ -107,7 +107,7 @@ class Races:
                         raise _StartedElsewhere(begun)
         except _StartedElsewhere as elsewhere:
             return elsewhere.begun
-        log.info("race_begun", race=race_id, session=source.id, contenders=len(begun.sessions))
+        log.info("race_started", race=race_id, session=source.id, contenders=len(begun.sessions))
         return begun
 
     @contextlib.asynccontextmanager

@@ -16,7 +16,7 @@ export function SandboxSelect({
         onChange={(event) => onChange((event.target.value || null) as SandboxChoice)}
       >
         <option value="">Default</option>
-        <option value="auto">Where it works</option>
+        <option value="auto">If available</option>
         <option value="required">Required</option>
         <option value="off">Off</option>
       </Select>

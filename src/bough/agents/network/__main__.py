@@ -1,0 +1,80 @@
+"""Runs the proxy of one box: `python -I -m bough.agents.network`, as the keeper does.
+
+It inherits two sockets: one to the keeper, and one through which `open_ports` hands over the ports of the box. It ends
+when the keeper does."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+
+from bough.agents.network.control import LINE_LIMIT, Control, doors_of, handle
+from bough.agents.network.gate import Gate
+from bough.agents.network.proxy import Door, Proxy
+
+CONTROL_FD, PORTS_FD = 3, 4
+MOST_PORTS = 64
+
+
+def main() -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    asyncio.run(_run_to_exit(socket.socket(fileno=CONTROL_FD), socket.socket(fileno=PORTS_FD)))
+
+
+async def _run_to_exit(control_socket: socket.socket, ports: socket.socket) -> None:
+    await run(control_socket, ports)
+    # Without waiting for threads that still resolve names.
+    os._exit(0)
+
+
+async def run(control_socket: socket.socket, ports: socket.socket) -> None:
+    """Serves until the keeper closes its socket."""
+    reader, writer = await asyncio.open_unix_connection(sock=control_socket, limit=LINE_LIMIT)
+    control = Control(reader, writer)
+    start = await control.receive()
+    if start is None:
+        return
+    gate = Gate(start["hosts"], start["trusted"], control.ask)
+    proxy = Proxy(gate, control.note)
+    opening = asyncio.create_task(open_all(proxy, ports, [None, *doors_of(start)]))
+    try:
+        while (message := await control.receive()) is not None:
+            handle(gate, message)
+    finally:
+        opening.cancel()
+        await proxy.close()
+
+
+async def open_all(proxy: Proxy, ports: socket.socket, doors: list[Door | None]) -> list[asyncio.Server]:
+    """Serves the ports that the box hands over, then lets the agent start. Returns the servers."""
+    with ports:
+        opened, listeners = await receive_ports(ports)
+        servers = [await proxy.listen(listener, doors[n]) for n, listener in zip(opened, listeners, strict=True)]
+        if servers:
+            ports.setblocking(True)
+            ports.sendall(b"+")
+    return servers
+
+
+async def receive_ports(ports: socket.socket) -> tuple[list[int], list[socket.socket]]:
+    """Returns the listening sockets of the box, with their numbers in the list of its ports."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    ports.setblocking(False)
+    loop.add_reader(ports, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(ports)
+    data, descriptors, _, _ = socket.recv_fds(ports, 4096, MOST_PORTS)
+    if not data:
+        return [], []  # The box has ended before its agent started.
+    listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    for listener in listeners:
+        listener.setblocking(False)
+    return json.loads(data), listeners
+
+
+if __name__ == "__main__":
+    main()

@@ -19,6 +19,8 @@ LINE_CAP = 64 * 1024 * 1024
 """The longest line that is accepted from an agent, as everywhere in Bough."""
 BOX_FD = 3
 """The descriptor from which a box reads its arguments, and which it closes."""
+PORTS_FD = 4
+"""The descriptor through which a box with its own network hands over its ports. It closes that before the agent."""
 SIGNALLED = 128
 """A box adds this to the number of the signal that ended its agent, as shells do."""
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
@@ -174,7 +176,8 @@ def _boxed(box: list[str], command: list[str]) -> tuple[list[str], int]:
 class AgentProcess:
     """One agent, started in its own process session."""
 
-    def __init__(self, start: dict[str, Any], journal: Journal) -> None:
+    def __init__(self, start: dict[str, Any], journal: Journal, ports: int | None = None) -> None:
+        """Starts the agent. `ports` is the socket for the ports of its box, which is closed here."""
         (stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
         agent_ends = (stdin, stdout, stderr)
         for fd in (our_stdin, our_stdout, our_stderr):
@@ -188,6 +191,9 @@ class AgentProcess:
             command, arguments = _boxed(box, command)
             actions.append((os.POSIX_SPAWN_DUP2, arguments, BOX_FD))
             agent_ends = (*agent_ends, arguments)
+        if ports is not None:
+            actions.append((os.POSIX_SPAWN_DUP2, ports, PORTS_FD))
+            agent_ends = (*agent_ends, ports)
         os.chdir(start["cwd"])
         try:
             self.pid = os.posix_spawn(

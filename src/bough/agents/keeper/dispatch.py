@@ -15,6 +15,7 @@ from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.frames import VERSION, Frame
 from bough.agents.keeper.full_disk import Disk
 from bough.agents.keeper.journal import Journal, Lost, ReadPosition
+from bough.agents.keeper.network import NO_SERVER, NetworkProxy
 from bough.agents.keeper.server_connection import ServerConnection
 
 INPUT_LIMIT = 1024 * 1024
@@ -38,6 +39,7 @@ class Dispatcher:
         agent: AgentProcess,
         end: Callable[[float], None],
         key_hash: str | None,
+        proxy: NetworkProxy | None = None,
     ) -> None:
         self._selector = selector
         self._listener = listener
@@ -51,6 +53,8 @@ class Dispatcher:
         self._unacknowledged: Frame | None = None  # The line that is not acknowledged yet.
         self._accepted = False  # Whether it is in the journal and on its way to the agent.
         self._exit: bytes = b""
+        self._proxy = proxy
+        self._asked: dict[str, None] = {}  # The hosts that the proxy asked about, without an answer so far.
         self.disk = Disk(self.note)
         self.alone_since = time.monotonic()
         selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -69,6 +73,15 @@ class Dispatcher:
         """Sends a NOTE to the connected server, if there is one."""
         if self._client is not None and self._client.position is not None:
             self._client.queue(frames.message(frames.NOTE, code=code, text=text))
+
+    def pass_on(self, message: dict[str, Any]) -> None:
+        """Passes a message of the proxy on to the server. Without a server, a question is answered at once."""
+        if (name := message.get("ask")) is not None:
+            self._asked[name] = None
+        if self._client is not None:
+            self._client.queue(frames.message(frames.NETWORK, **message))
+        elif name is not None:
+            self._answer_proxy({"answer": name, "allow": False, "reason": NO_SERVER, "keep": False})
 
     def conclude(self, exit: dict[str, Any]) -> None:
         """Reports how the agent ended, after all its output, to this server and to later ones."""
@@ -144,6 +157,8 @@ class Dispatcher:
             self._keys = {key: None for key in self._keys if not key.startswith(prefix)}
         elif kind == frames.END:
             self._end(min(max(0.0, float(frame.text()["grace"])), GRACE_CAP))
+        elif kind == frames.HOSTS:
+            self._answer_proxy(frame.text())
         else:
             self.note("unknown_frame", f"This keeper (version {VERSION}) does not know frames of kind {kind}.")
 
@@ -187,7 +202,15 @@ class Dispatcher:
             notes=[["disk_full", self.disk.trouble]] if self.disk.trouble else [],
         )
         client.welcome(position, greeting, lines)
+        for name in self._asked:
+            client.queue(frames.message(frames.NETWORK, ask=name))
         client.send_last(self._exit)
+
+    def _answer_proxy(self, message: dict[str, Any]) -> None:
+        """Passes an answer or a list of hosts on to the proxy."""
+        self._asked.pop(message.get("answer", ""), None)
+        if self._proxy is not None and not self._proxy.gone:
+            self._proxy.send(message)
 
     def _is_server(self, key: object) -> bool:
         """Returns whether a caller has this keeper's key, of which only the hash is known here."""

@@ -89,8 +89,9 @@ class SettingsFolder(_Table):
     programs: dict[str, list[str]] = {}
 
 
-class SandboxFiles(_Table):
-    """The agent's own files, for its sandbox. `~` and variables are expanded as the agent sees them."""
+class SandboxNeeds(_Table):
+    """What the agent needs in its sandbox: its own files and its model's hosts. `~` and variables in paths are expanded
+    as the agent sees them."""
 
     # Files and folders that the agent writes: conversations, caches, its login. A name that ends like a file's
     # (`.json`, `.toml` and the like) is a file. Missing folders and JSON files are created.
@@ -99,6 +100,10 @@ class SandboxFiles(_Table):
     protect: list[str] = []
     # Whether an approved plan is carried out in the same turn. The mode `plan` then keeps the folder writable.
     plans_continue: bool = False
+    # Hosts that it may reach in the strict profile: `host`, `*.domain`, either with `:port`.
+    hosts: list[str] = []
+    # Variables that hold the address of another model server, whose host is then allowed, too.
+    host_variables: list[str] = []
 
 
 class RepositoryFiles(_Table):
@@ -264,7 +269,7 @@ class CatalogEntry(_Table):
     start: dict[str, StartSettings] = {}
     home: SettingsFolder | None = None
     repository: RepositoryFiles = msgspec.field(default_factory=RepositoryFiles)
-    sandbox: SandboxFiles = msgspec.field(default_factory=SandboxFiles)
+    sandbox: SandboxNeeds = msgspec.field(default_factory=SandboxNeeds)
     corrections: Corrections = msgspec.field(default_factory=Corrections)
     quirks: Quirks = msgspec.field(default_factory=Quirks)
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)

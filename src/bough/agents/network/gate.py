@@ -9,7 +9,7 @@ from bough.agents.network.hosts import HostList, Target, is_address, is_loopback
 
 HOLD = 300.0
 """Seconds that a connection waits for a person's answer. Most programs give up before."""
-MOST_QUESTIONS = 32
+MOST_QUESTIONS = 8
 """Hosts that a person is asked about at a time; more would hide what matters."""
 MOST_ANSWERS = 1000
 """Answers that are remembered until the next prompt."""

@@ -106,12 +106,15 @@ def is_public(address: str) -> bool:
 
 
 def parse_pattern(text: str) -> str:
-    """Returns a pattern in its usual form: `host`, `*.domain`, either with `:port`. Raises `BadHost`."""
-    pattern = text.strip()
+    """Returns a pattern in its usual form: `host`, `*.domain`, either with `:port`, or an endpoint: an address or
+    `localhost` with its port. Raises `BadHost`."""
+    pattern = text.strip().lower()
     wildcard = pattern.startswith("*.")
     host, colon, port = pattern.removeprefix("*.").partition(":")
-    if is_address(pattern if pattern.startswith("[") else host.lower()):
-        raise BadHost("Addresses cannot be allowed; give a host name.")
+    if pattern.startswith("[") or is_address(host) or is_loopback(host):
+        if wildcard or not (colon or "]:" in pattern):
+            raise BadHost("An address or localhost needs a port, such as localhost:11434.")
+        return parse_target(pattern).endpoint
     name = parse_host(host)
     if wildcard and "." not in name:
         raise BadHost("A wildcard needs a domain with a dot, such as *.example.com.")
@@ -127,6 +130,12 @@ def parse_patterns(text: str) -> list[str]:
         except BadHost as error:
             raise BadHost(f"{word!r} is not a host: {error}") from error
     return patterns
+
+
+def is_endpoint(pattern: str) -> bool:
+    """Returns whether a pattern is an endpoint: an address or `localhost`, with a port."""
+    host = pattern[1:].partition("]")[0] if pattern.startswith("[") else pattern.partition(":")[0]
+    return is_address(host) or is_loopback(host)
 
 
 class HostList:

@@ -4,6 +4,7 @@
 - `gather` reads from the disk which paths a session's box needs. It asks `git_layout` for the git folders, and
   `credentials` for what no agent sees.
 - `profile` turns all of that into the arguments of `bwrap`. It reads nothing, so that tests can look at every case.
+- `own_network` plans the network of a strict box, which `bough.agents.network` serves.
 - `core.live_agents.confinement` calls this room, and the keeper starts the agent behind the arguments. The room
-  calls no other.
+  calls no other but for host names.
 """

@@ -17,6 +17,8 @@ from bough.agents.sandbox.profile import Box
 TEMPORARY = ("/tmp", "/var/tmp")
 # Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
 READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
+# With a network of its own, a box gets none of those that resolve names: their sockets lead out of it.
+READABLE_RUN_OFFLINE = ("/run/current-system",)
 RESOLV_CONF = "/etc/resolv.conf"
 EMPTY_FILE = "empty"
 """The file in the data folder that covers hidden files."""
@@ -63,6 +65,8 @@ class BoxRequest:
     # Further paths from the settings.
     extra_readable: Sequence[str] = ()
     extra_writable: Sequence[str] = ()
+    # Whether the box has a network of its own.
+    own_network: bool = False
 
 
 def gather(request: BoxRequest) -> Box:
@@ -81,8 +85,10 @@ def gather(request: BoxRequest) -> Box:
     writable = [*_real(request.state), *_real(request.extra_writable)]
     # A service may keep Bough's data in its home folder itself.
     readable = [home for home in homes if home != data]
-    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
-    readable += _name_servers()
+    run = READABLE_RUN_OFFLINE if request.own_network else READABLE_RUN
+    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(run)]
+    if not request.own_network:
+        readable += _name_servers()
     readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
     if request.read_only:
         readable.append(folder)
@@ -99,7 +105,8 @@ def gather(request: BoxRequest) -> Box:
         private=[path for path in _private(request.env, data) if os.path.isdir(path)],
         readable=readable,
         writable=writable,
-        links=[(path, os.path.realpath(path)) for path in READABLE_RUN if os.path.islink(path)],
+        links=[(path, os.path.realpath(path)) for path in run if os.path.islink(path)],
+        own_network=request.own_network,
         root_nests=request.nests and os.geteuid() == 0,
         protected=[*git.protected, *_real(request.protected_state), *dotfiles],
     )

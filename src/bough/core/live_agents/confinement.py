@@ -5,32 +5,57 @@ from __future__ import annotations
 import asyncio
 import resource
 import shutil
+from typing import Any
 
 import msgspec
 
+from bough.agents.acp.types import HttpServer, SseServer
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.sandbox.detect import SandboxProbe
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
+from bough.agents.sandbox.own_network import OwnNetwork, plan
 from bough.agents.sandbox.profile import Limits, arguments, limited
-from bough.core.policy.sandbox_choice import wanted_sandbox
+from bough.core.environment import mcp_servers
+from bough.core.policy.allowed_hosts import allowed_hosts
+from bough.core.policy.sandbox_choice import SandboxChoice, wanted_sandbox
 from bough.core.store import records
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import AgentFailed
-from bough.model.sandbox import Confinement, Sandbox
+from bough.model.sandbox import Confinement
 from bough.model.session import Session
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
+# By whether the box has a network of its own, and whether everything in it is read-only.
+CONFINEMENTS: dict[tuple[bool, bool], Confinement] = {
+    (False, False): "workspace",
+    (False, True): "read-only",
+    (True, False): "strict",
+    (True, True): "strict-read-only",
+}
+
 
 class ConfinedStart(msgspec.Struct, frozen=True):
-    """The words before an agent's command, its environment, and what people are told about its confinement."""
+    """The words before an agent's command, its environment, what people are told about its confinement, and the start
+    of its proxy if its box has a network of its own."""
 
     box: list[str]
     env: dict[str, str]
     confinement: Confinement
     reason: str | None = None
+    network: dict[str, Any] | None = None
+
+
+class BoxInputs(msgspec.Struct, frozen=True):
+    """What the database says about a session's box: the choice, the folders of all worktrees, the allowed hosts, and
+    the addresses of the session's MCP servers."""
+
+    choice: SandboxChoice
+    worktrees: list[str]
+    hosts: list[str]
+    servers: list[str]
 
 
 class Confiner:
@@ -41,31 +66,56 @@ class Confiner:
         self._settings = settings
         self.probe = SandboxProbe()
 
-    async def confine(self, session: Session, entry: CatalogEntry, prepared: PreparedStart) -> ConfinedStart:
-        """Returns how to start an agent. Raises `AgentFailed` (`sandbox_unavailable`) if it must be confined and cannot
-        be."""
-        sandbox, worktrees = await self._store.read(lambda tx: self._read(tx, session))
+    async def confine(
+        self, session: Session, entry: CatalogEntry, prepared: PreparedStart, tools: str | None = None
+    ) -> ConfinedStart:
+        """Returns how to start an agent; `tools` is the address of Bough's own tools. Raises `AgentFailed`
+        (`sandbox_unavailable`) if it must be confined and cannot be."""
+        inputs = await self._store.read(lambda tx: self._read(tx, session, entry))
+        sandbox, profile = inputs.choice
         if sandbox == "off":
             return _unconfined(prepared, "The sandbox is switched off.")
         available = await asyncio.to_thread(self.probe.find)
+        network = _network(entry, prepared, inputs, tools) if profile == "strict" else None
+        missing = available.reason if available.program is None else available.network_reason if network else ""
+        if missing and sandbox == "required":
+            raise AgentFailed(
+                "sandbox_unavailable",
+                f"{entry.title} was not started, because its sandbox is required and does not work here. {missing}",
+            )
         if available.program is None:
-            if sandbox == "required":
-                raise AgentFailed(
-                    "sandbox_unavailable",
-                    f"{entry.title} was not started, because its sandbox is required and does not work here. "
-                    f"{available.reason}",
-                )
-            return _unconfined(prepared, available.reason)
-        return await asyncio.to_thread(self._build, available.program, session, entry, prepared, worktrees)
+            return _unconfined(prepared, missing)
+        start = await asyncio.to_thread(
+            self._build, available.program, session, entry, prepared, inputs.worktrees, None if missing else network
+        )
+        return msgspec.structs.replace(start, reason=missing) if missing else start
 
-    async def _read(self, tx: Tx, session: Session) -> tuple[Sandbox, list[str]]:
+    async def _read(self, tx: Tx, session: Session, entry: CatalogEntry) -> BoxInputs:
         rows = await tx.all(WORKTREES.paths, tuple[str])
-        return await wanted_sandbox(tx, session, self._settings), [path for (path,) in rows]
+        ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
+        servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
+        choice = await wanted_sandbox(tx, session, self._settings)
+        strict = choice.profile == "strict"
+        return BoxInputs(
+            choice=choice,
+            worktrees=[path for (path,) in rows],
+            hosts=await allowed_hosts(tx, entry, session, self._settings) if strict else [],
+            servers=[server.url for server in servers if isinstance(server, HttpServer | SseServer)],
+        )
 
     def _build(
-        self, program: str, session: Session, entry: CatalogEntry, prepared: PreparedStart, worktrees: list[str]
+        self,
+        program: str,
+        session: Session,
+        entry: CatalogEntry,
+        prepared: PreparedStart,
+        worktrees: list[str],
+        network: OwnNetwork | None,
     ) -> ConfinedStart:
         settings = self._settings
+        readable, inside, env = prepared.readable, list[str](), box_env(prepared.env, settings.data_path)
+        if network is not None:
+            readable, inside, env = [*readable, *network.readable], network.words, env | network.env
         box = gather(
             BoxRequest(
                 cwd=session.cwd,
@@ -75,11 +125,12 @@ class Confiner:
                 command=prepared.command,
                 state=prepared.state,
                 protected_state=prepared.protected_state,
-                readable=prepared.readable,
+                readable=readable,
                 nests=entry.quirks.sandboxed,
                 worktrees=worktrees,
                 extra_readable=settings.sandbox_read_paths,
                 extra_writable=settings.sandbox_write_paths,
+                own_network=network is not None,
             )
         )
         limits = Limits(
@@ -87,9 +138,10 @@ class Confiner:
             _at_most(settings.sandbox_processes, resource.RLIMIT_NPROC),
             _at_most(settings.sandbox_open_files, resource.RLIMIT_NOFILE),
         )
-        words = [*arguments(program, box), "--", *limited(shutil.which("prlimit"), limits)]
-        confinement: Confinement = "read-only" if reads_only(entry, session) else "workspace"
-        return ConfinedStart(words, box_env(prepared.env, settings.data_path), confinement)
+        words = [*arguments(program, box), "--", *limited(shutil.which("prlimit"), limits), *inside]
+        only_reads, start = reads_only(entry, session), network.start if network is not None else None
+        confinement = CONFINEMENTS[network is not None, only_reads]
+        return ConfinedStart(words, env, confinement, network=start)
 
 
 def reads_only(entry: CatalogEntry, session: Session) -> bool:
@@ -97,11 +149,23 @@ def reads_only(entry: CatalogEntry, session: Session) -> bool:
     return session.kind == "btw" or (session.permission_mode == "plan" and not entry.sandbox.plans_continue)
 
 
+def is_strict_box(session: Session) -> bool:
+    """Returns whether a session's agent has been started in a box with a network of its own."""
+    return session.confinement in ("strict", "strict-read-only")
+
+
 async def note(change: Change, session_id: str, start: ConfinedStart) -> None:
     """Stores how a session's agent is confined, if that has changed."""
     session = await records.session(change.tx, session_id)
     if (session.confinement, session.unconfined_reason) != (start.confinement, start.reason):
         await records.update_session(change, session.id, confinement=start.confinement, unconfined_reason=start.reason)
+
+
+def _network(entry: CatalogEntry, prepared: PreparedStart, inputs: BoxInputs, tools: str | None) -> OwnNetwork:
+    """Plans the network of a strict box. The addresses in variables and of MCP servers are a person's, so that they may
+    lead to this machine."""
+    models = [prepared.env[name] for name in entry.sandbox.host_variables if prepared.env.get(name)]
+    return plan(inputs.hosts, [*models, *inputs.servers], tools)
 
 
 def _at_most(limit: int, kind: int) -> int:

@@ -112,11 +112,13 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
 async def _less_confined(tx: Tx, settings: Settings, session: Session, target: Session) -> str | None:
     """Returns why a session's sandbox makes it more powerful than the caller. New sessions get no weaker sandbox
     (`policy.sandbox_choice`)."""
-    sandbox = await wanted_sandbox(tx, target, settings)
+    choice = await wanted_sandbox(tx, target, settings)
     own = await wanted_sandbox(tx, session, settings)
-    if not is_weaker(sandbox, own):
+    if not is_weaker(choice, own):
         return None
-    return f"The sandbox of session {target.id} is {sandbox}, which confines less than {own}, the caller's own."
+    return (
+        f"The sandbox of session {target.id} is {choice.text}, which confines less than {own.text}, the caller's own."
+    )
 
 
 async def _sets_up(tx: Tx, repo_id: str) -> bool:

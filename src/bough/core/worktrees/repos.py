@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough.agents.network.hosts import BadHost, parse_patterns
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
@@ -22,7 +23,7 @@ from bough.git.safe.permissions import forget, register_bare
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -40,12 +41,16 @@ class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     - `setup`: a command and its arguments, run without a shell in each new worktree.
     - `copyIgnored`: globs of ignored files to copy from the working copy first.
     - `sandbox`: whether agents run in the sandbox here; null uses the server's setting.
+    - `sandboxProfile`: what the sandbox keeps from them; null uses the server's setting.
+    - `sandboxHosts`: hosts that strictly confined agents may reach here, in addition to the server's.
     - `boardId`, `x`, `y`: where the card of its own folder is; null takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     copy_ignored: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox_profile: SandboxProfile | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox_hosts: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     board_id: str | msgspec.UnsetType | None = msgspec.UNSET
     x: float | msgspec.UnsetType | None = msgspec.UNSET
     y: float | msgspec.UnsetType | None = msgspec.UNSET
@@ -133,15 +138,20 @@ class Repos:
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
         """Changes a repository's name or its setup. Only people may set a command to run."""
         columns: dict[str, Any] = {
-            name: getattr(patch, name) for name in ("x", "y", "sandbox") if getattr(patch, name) is not msgspec.UNSET
+            name: getattr(patch, name)
+            for name in ("x", "y", "sandbox", "sandbox_profile")
+            if getattr(patch, name) is not msgspec.UNSET
         }
         if patch.name is not msgspec.UNSET:
             columns["name"] = checked_name(patch.name)
         for name in ("setup", "copy_ignored"):
             if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
                 raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
-        if patch.sandbox is not msgspec.UNSET and caller.kind == "session":
-            raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
+        for name in ("sandbox", "sandbox_profile", "sandbox_hosts"):
+            if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
+                raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
+        if patch.sandbox_hosts is not msgspec.UNSET:
+            columns["sandbox_hosts"] = raw(checked_hosts(patch.sandbox_hosts or []))
         if patch.setup is not msgspec.UNSET:
             columns["setup"] = raw(checked_command(patch.setup or []))
         if patch.copy_ignored is not msgspec.UNSET:
@@ -231,3 +241,13 @@ def checked_globs(globs: list[str]) -> list[str]:
         if wrong or parts[0] == ".git":
             raise Invalid("bad_glob", f"{glob[:200]!r} is not a glob of files inside a working copy, such as `.env`.")
     return globs
+
+
+def checked_hosts(hosts: list[str]) -> list[str]:
+    """Returns hosts in their usual form; raises `Invalid` for one that is none."""
+    if len(hosts) > MOST_WORDS:
+        raise Invalid("bad_host_pattern", f"Give at most {MOST_WORDS} hosts.")
+    try:
+        return list(dict.fromkeys(pattern for host in hosts for pattern in parse_patterns(host)))
+    except BadHost as error:
+        raise Invalid("bad_host_pattern", f"{error}") from error

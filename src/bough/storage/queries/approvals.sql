@@ -31,13 +31,17 @@ SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool
 ORDER BY created_at, id
 
 -- name: pending_of_task
--- Counts a turn's pending approvals, except those of Bough's own tools, which may outlive the turn.
-SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> :call_kind
+-- Counts a turn's pending approvals, except those for which it does not wait itself.
+SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind NOT IN :other_kinds
 
 -- name: denied
 -- Counts an attempt's approvals that were not allowed.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND COALESCE(decision, 'deny') = 'deny'
-    AND tool_kind <> :call_kind
+    AND tool_kind NOT IN :other_kinds
+
+-- name: of_key
+-- Returns a turn's last approval about exactly this.
+SELECT * FROM approvals WHERE task_id = :task_id AND key = :key ORDER BY created_at DESC, id DESC LIMIT 1
 
 -- name: alike
 -- Lists pending approvals of exactly the same tool use, oldest first.

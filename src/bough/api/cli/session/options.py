@@ -37,6 +37,14 @@ SandboxChoice = Annotated[
         help="Whether the agent runs in a sandbox: auto where it works, required always; inherit is the default.",
     ),
 ]
+ProfileChoice = Annotated[
+    Literal["workspace", "strict", "inherit"] | None,
+    typer.Option(
+        "--sandbox-profile",
+        metavar="workspace|strict|inherit",
+        help="What the sandbox keeps from the agent: workspace limits files, strict also hosts; inherit is the default.",
+    ),
+]
 Env = Annotated[
     list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Environment variable for the agent; repeatable.")
 ]

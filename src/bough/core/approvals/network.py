@@ -44,7 +44,7 @@ class NetworkKind(ApprovalKind):
             settings,
             kind=self.name,
             title=title,
-            tool_call={"title": title, "host": host},
+            tool_call={"title": title, "rawInput": {"host": host}},
             options=OPTIONS,
             reason=REASON,
             key=key,

@@ -18,8 +18,9 @@ LOCALHOST = "127.0.0.1"
 PROXY_PORT = 47128
 """The port of the proxy inside the box; the next one if a door needs it."""
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-DIRECT = "localhost,127.0.0.1,::1,[::1]"
-"""Hosts that programs reach without the proxy: the box itself, with its doors."""
+DIRECT = "localhost,127.0.0.1"
+"""Hosts that programs reach without the proxy: the box itself, with its doors. No IPv6 address: some programs cannot
+read one here."""
 TEMPORARY = ("/tmp", "/var/tmp")
 
 

@@ -1,0 +1,205 @@
+"""Tests the proxy with real sockets: requests, tunnels, doors, and names that lead into this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+import pytest
+
+from bough.agents.network import dial as dial_module
+from bough.agents.network import proxy as module
+from bough.agents.network.dial import NotPublic, dial
+from bough.agents.network.gate import Gate
+from bough.agents.network.hosts import Target
+from bough.agents.network.proxy import Door, Proxy
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+@dataclass
+class Origin:
+    """A host that answers every request with `ok`, and what it received."""
+
+    port: int
+    heads: list[bytes] = field(default_factory=list[bytes])
+
+    @property
+    def target(self) -> Target:
+        return Target("127.0.0.1", self.port)
+
+
+@dataclass
+class Served:
+    """A running proxy, its port, the port of a door, and its decisions."""
+
+    origin: Origin
+    gate: Gate
+    port: int
+    door: int
+    notes: list[tuple[str, str]]
+
+    async def send(self, data: bytes, port: int | None = None) -> bytes:
+        """Sends a request and returns the whole answer."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port or self.port)
+        try:
+            writer.write(data)
+            async with asyncio.timeout(30):
+                return await reader.read()
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+
+def listening() -> socket.socket:
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setblocking(False)
+    return listener
+
+
+@contextlib.asynccontextmanager
+async def origin() -> AsyncGenerator[Origin]:
+    hosted = Origin(0)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            hosted.heads.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(ANSWER)
+            await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, sock=listening())
+    hosted.port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield hosted
+
+
+@pytest.fixture
+async def served() -> AsyncGenerator[Served]:
+    notes: list[tuple[str, str]] = []
+
+    def ask(name: str) -> None:
+        asyncio.get_running_loop().call_soon(lambda: gate.answer(name, allowed=False, reason="No.", remembered=True))
+
+    async with origin() as hosted:
+        gate = Gate(["inside.example"], [f"127.0.0.1:{hosted.port}"], ask)
+        proxy = Proxy(gate, lambda target, decision, _reason: notes.append((target.endpoint, decision)))
+        listeners = [listening(), listening()]
+        ports = [listener.getsockname()[1] for listener in listeners]
+        servers = [await proxy.listen(listeners[0]), await proxy.listen(listeners[1], Door(hosted.target, "/mcp/"))]
+        try:
+            yield Served(hosted, gate, *ports, notes)
+        finally:
+            for server in servers:
+                server.close()
+            await proxy.close()
+
+
+async def test_a_plain_request(served: Served) -> None:
+    """S6: A request for a whole address reaches the host with its path and its own name."""
+    address = f"http://127.0.0.1:{served.origin.port}/x".encode()
+    assert await served.send(b"GET " + address + b" HTTP/1.1\r\nHost: evil\r\n\r\n") == ANSWER
+    assert served.origin.heads[0].startswith(f"GET /x HTTP/1.1\r\nHost: 127.0.0.1:{served.origin.port}\r\n".encode())
+    assert served.notes == [(served.origin.target.endpoint, "allowed")]
+
+
+async def test_a_tunnel(served: Served) -> None:
+    """S6: After CONNECT everything passes in both directions."""
+    request = f"CONNECT 127.0.0.1:{served.origin.port} HTTP/1.1\r\n\r\n".encode()
+    answer = await served.send(request + b"GET / HTTP/1.1\r\n\r\n")
+    assert answer == module.ESTABLISHED + ANSWER
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("evil.example:443", "No."),
+        ("169.254.169.254:80", "Addresses are never allowed"),
+        ("[::ffff:10.0.0.1]:80", "Addresses are never allowed"),
+        ("localhost:80", "this machine itself"),
+        ("127.0.0.1:1", "this machine itself"),
+    ],
+)
+async def test_other_hosts_are_blocked(served: Served, target: str, reason: str) -> None:
+    """S6: The program learns why, and nothing is resolved."""
+    answer = (await served.send(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())).decode()
+    assert answer.startswith("HTTP/1.1 403 ") and "Bough's sandbox blocked the connection to" in answer
+    assert reason in answer
+    assert [decision for _, decision in served.notes] == ["denied"]
+
+
+@pytest.mark.parametrize("request_line", ["GET / HTTP/1.1", "CONNECT 127.1:80 HTTP/1.1", "nonsense"])
+async def test_bad_requests(served: Served, request_line: str) -> None:
+    """S6: What the proxy does not understand is refused."""
+    assert (await served.send(f"{request_line}\r\n\r\n".encode())).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_a_long_head_is_refused(served: Served) -> None:
+    """S6: An endless head does not fill the memory."""
+    assert (await served.send(b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20_000)).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
+async def test_an_allowed_name_leads_to_no_private_address(
+    served: Served, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """S6: Whoever owns an allowed name cannot point it at this machine or its network."""
+
+    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return [(family, (address, served.origin.port))]
+
+    monkeypatch.setattr(dial_module, "_resolve", resolved)
+    answer = (await served.send(b"CONNECT inside.example:443 HTTP/1.1\r\n\r\n")).decode()
+    assert answer.startswith("HTTP/1.1 403 ") and "not on the public internet" in answer
+    assert served.origin.heads == []
+    with pytest.raises(NotPublic):
+        await dial(Target("inside.example", 443), trusted=False)
+
+
+async def test_a_public_address_of_this_machine(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: A name that leads to this machine by one of its own addresses is refused after connecting."""
+
+    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+        return [(socket.AF_INET, ("127.0.0.1", served.origin.port))]
+
+    monkeypatch.setattr(dial_module, "_resolve", resolved)
+    monkeypatch.setattr(dial_module, "is_public", lambda _address: True)
+    with pytest.raises(NotPublic, match="this machine itself"):
+        await dial(Target("inside.example", 443), trusted=False)
+
+
+async def test_a_door_opens_one_path(served: Served) -> None:
+    """S6: Of Bough's server, the sandbox reaches its tools and nothing else."""
+    ok = await served.send(b"POST /mcp/ HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", served.door)
+    assert ok == ANSWER
+    for path in ("/api/sessions", "/", "/mcp/../api", "/mcpx", "//mcp/", "http://127.0.0.1/api"):
+        answer = await served.send(f"GET {path} HTTP/1.1\r\n\r\n".encode(), served.door)
+        assert answer.startswith(b"HTTP/1.1 403 "), path
+    assert len(served.origin.heads) == 1
+
+
+async def test_a_door_takes_one_request_for_each_connection(served: Served) -> None:
+    """S6: A second request behind the first does not slip through, in whatever form."""
+    smuggled = b"GET /api/sessions HTTP/1.1\r\n\r\n"
+    assert await served.send(b"POST /mcp HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}" + smuggled, served.door) == ANSWER
+    chunked = b"POST /mcp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    assert (await served.send(chunked + smuggled, served.door)).startswith(b"HTTP/1.1 400 ")
+    lengths = b"POST /mcp HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 2\r\n\r\n{}"
+    assert (await served.send(lengths, served.door)).startswith(b"HTTP/1.1 400 ")
+    assert len(served.origin.heads) == 1 and b"Connection: close" in served.origin.heads[0]
+
+
+async def test_a_door_without_a_service(served: Served) -> None:
+    """S6: While Bough's server does not run, the connection just closes."""
+    proxy, listener = Proxy(served.gate, lambda *_: None), listening()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        free = closed.getsockname()[1]
+    server = await proxy.listen(listener, Door(Target("127.0.0.1", free)))
+    assert await served.send(b"hello", listener.getsockname()[1]) == b""
+    server.close()
+    await proxy.close()

@@ -1,4 +1,4 @@
-"""The keeper and the proxy of a strict sandbox, without the sandbox: questions, answers, and servers that come and go."""
+"""The keeper and the proxy of a strict sandbox, without the sandbox: questions, answers, servers that come and go."""
 
 import os
 import socket
@@ -16,16 +16,20 @@ from tests.agents.keeper_peers import Keepers, read
 from tests.support.eventually import eventually
 
 CLIENT = """
-import socket, sys
+import os, socket, sys, time
 for line in sys.stdin:
+    host, *marks = line.split()
+    while any(not os.path.exists(mark) for mark in marks):
+        time.sleep(0.01)
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as sock:
-        sock.sendall(f"CONNECT {line.strip()} HTTP/1.1\\r\\n\\r\\n".encode())
+        sock.sendall(f"CONNECT {host} HTTP/1.1\\r\\n\\r\\n".encode())
         answer = b""
         while block := sock.recv(65536):
             answer += block
     print(answer.split(b" ", 2)[1].decode(), answer.rpartition(b"\\n\\r\\n")[2].decode().strip(), flush=True)
 """
-"""An agent that asks the proxy for each host that it is told, and prints the status and the text of the answer."""
+"""An agent that asks the proxy for each host that it is told, once the files after it exist, and prints the status and
+the text of the answer."""
 
 
 def free_port() -> int:
@@ -67,8 +71,24 @@ async def test_questions_reach_the_server_and_answers_the_proxy(keepers: Keepers
     await link.end()
 
 
-async def test_without_a_server_unknown_hosts_are_denied(keepers: Keepers) -> None:
-    """S6: The network of listed hosts outlives the server. An open question is asked again by the next one."""
+async def test_without_a_server_unknown_hosts_are_denied(keepers: Keepers, tmp_path: Path) -> None:
+    """S6: The network of listed hosts outlives the server; nothing else is allowed meanwhile."""
+    link, mark = await start(keepers.root), tmp_path / "mark"
+    await link.send(f"listed.invalid:443 {mark}".encode(), "1")
+    await link.send(f"new.invalid:443 {mark}".encode(), "2")
+    await link.leave()
+    mark.touch()
+    log = link.folder / files.NETWORK_LOG
+    await eventually(lambda: "denied new.invalid:443" in log.read_text(), "the agent has tried")
+    again = await keepers.attach(link, 0)
+    listed, new = (await read(again, 2))[:2]
+    assert listed.startswith(b"502 ")
+    assert new.startswith(b"403 ") and b"server does not run" in new
+    await again.end()
+
+
+async def test_the_next_server_is_asked_again(keepers: Keepers) -> None:
+    """S6: A question that the last server left open reaches the next one."""
     link = await start(keepers.root)
     heard: list[dict[str, Any]] = []
     link.on_network(heard.append)
@@ -82,13 +102,7 @@ async def test_without_a_server_unknown_hosts_are_denied(keepers: Keepers) -> No
     again.send_hosts({"answer": "open.invalid", "allow": False, "reason": "No.", "keep": False})
     [answer] = await read(again, 1)
     assert answer == b"403 Bough's sandbox blocked the connection to open.invalid:443. No."
-    # The agent reads its line only after the server is gone.
-    await again.send(b"listed.invalid:443", "2")
-    await again.leave()
-    last = await keepers.attach(link, 1)
-    [answer] = await read(last, 1)
-    assert answer.startswith(b"502 ")
-    await last.end()
+    await again.end()
 
 
 async def test_the_proxy_ends_with_its_agent(keepers: Keepers) -> None:

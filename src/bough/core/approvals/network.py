@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
-from bough.core.approvals.base import ApprovalKind, Arguments, By, Conclusion
+from bough.core.approvals.base import ApprovalKind, Arguments, By, Conclusion, Expired
 from bough.core.policy.allowed_hosts import KEY_PREFIX
 from bough.core.state import tool_call
 from bough.core.store import records
@@ -57,6 +57,9 @@ class NetworkKind(ApprovalKind):
         """Shows the session at work again; the proxy hears of the decision after commit."""
         await tool_call.show_running(change, approval.session_id, approval.task_id)
         change.tx.notify(CHANNEL_APPROVALS, approval.id)
+
+    async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
+        return Expired("deny", "Nobody answered in time, and only a person can allow a host.")
 
     def remembered(self, approval: Approval) -> Scope | None:
         return "session" if approval.decision == "allow_always" else None

@@ -156,9 +156,9 @@ async def test_a_revoked_choice_is_asked_about_again(server: Running) -> None:
     task, approval = await asked(client, session, "http://new.invalid/")
     await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always", "scope": "worktree"})
     await output(client, session, task)
-    (choice,) = (await client.get(f"/api/choices?sessionId={session}"))["choices"]
+    (choice,) = (await client.get(f"/api/policy/choices?sessionId={session}"))["choices"]
     assert choice["key"] == "network: new.invalid"
-    await client.call("DELETE", f"/api/choices/{choice['id']}")
+    await client.call("DELETE", f"/api/policy/choices/{choice['id']}")
     task, approval = await asked(client, session, "http://new.invalid/")
     await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
     assert (await output(client, session, task)).startswith("403")

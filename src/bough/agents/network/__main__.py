@@ -6,8 +6,11 @@ when the keeper does."""
 import asyncio
 import json
 import os
+import resource
 import signal
 import socket
+import sys
+from typing import Any
 
 from bough.agents.network.control import LINE_LIMIT, Control, doors_of, handle
 from bough.agents.network.gate import Gate
@@ -15,18 +18,39 @@ from bough.agents.network.proxy import Door, Proxy
 
 CONTROL_FD, PORTS_FD = 3, 4
 MOST_PORTS = 64
+MOST_FILES = 4096
+"""Open files of the proxy, if the machine allows that."""
+MOST_FAILURES = 100
+"""Unexpected errors that are logged; an agent could fill the disk with more."""
 
 
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     asyncio.run(_run_to_exit(socket.socket(fileno=CONTROL_FD), socket.socket(fileno=PORTS_FD)))
 
 
 async def _run_to_exit(control_socket: socket.socket, ports: socket.socket) -> None:
+    asyncio.get_running_loop().set_exception_handler(Failures().log)
     await run(control_socket, ports)
     # Without waiting for threads that still resolve names.
     os._exit(0)
+
+
+class Failures:
+    """Logs errors that nobody expected, but not without end."""
+
+    def __init__(self) -> None:
+        self._logged = 0
+
+    def log(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Writes an error to the log, which is standard error."""
+        self._logged += 1
+        if self._logged <= MOST_FAILURES:
+            print(f"{context.get('message')}: {context.get('exception')!r}", file=sys.stderr, flush=True)
 
 
 async def run(control_socket: socket.socket, ports: socket.socket) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, NamedTuple
 
 from bough.agents.network import http_head
@@ -18,7 +18,8 @@ MOST_CONNECTIONS = 400
 """Connections at a time. Each needs two descriptors, and a process may often have 1024."""
 LINGER = 1.0
 """Seconds for a client to read a refusal and close the connection."""
-BLOCK = 256 * 1024
+BLOCK = 64 * 1024
+"""Bytes that are read at once; a connection holds a few of these in memory at most."""
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 Note = Callable[[Target, str, str], None]
@@ -72,7 +73,8 @@ class Proxy:
         try:
             with contextlib.suppress(OSError, TimeoutError):
                 if len(self._connections) > MOST_CONNECTIONS:
-                    await _refuse(client, 503, "The sandbox has too many connections at a time.")
+                    # Closed at once, because too many are waiting already.
+                    client.writer.write(http_head.refusal(503, "The sandbox has too many connections at a time."))
                 elif door is None:
                     await self._serve_request(client)
                 elif door.path:
@@ -213,7 +215,7 @@ async def _exchange(client: Stream, host: Stream, length: int) -> None:
                 task.exception()  # Marks it as retrieved: a broken connection is an ordinary end.
 
 
-async def _both(first: Any, second: Any) -> None:
+async def _both(first: Coroutine[Any, Any, None], second: Coroutine[Any, Any, None]) -> None:
     """Runs both copies. A broken connection ends both; a side that only ends its own data still receives the rest."""
     tasks = (asyncio.create_task(first), asyncio.create_task(second))
     try:

@@ -59,13 +59,13 @@ def detect() -> Availability:
         network_error = _try(program, OWN_NETWORK)
         if network_error is None:
             return Availability(program)
-        error = _try(program)
+        failure = _try(program)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Availability(None, f"bubblewrap does not run: {error}.")
-    if error is None:
+    if failure is None:
         reason = f"bubblewrap cannot create a network for the sandbox here: {network_error or 'it gave no reason'}"
         return Availability(program, network_reason=reason)
-    return Availability(None, explain(error))
+    return Availability(None, explain(failure))
 
 
 def _try(program: str, *words: str) -> str | None:

@@ -92,7 +92,7 @@ async def served() -> AsyncGenerator[Served]:
         ports = [listener.getsockname()[1] for listener in listeners]
         servers = [await proxy.listen(listeners[0]), await proxy.listen(listeners[1], Door(hosted.target, "/mcp/"))]
         try:
-            yield Served(hosted, gate, *ports, notes)
+            yield Served(hosted, gate, ports[0], ports[1], notes)
         finally:
             for server in servers:
                 server.close()

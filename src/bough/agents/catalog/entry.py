@@ -104,6 +104,9 @@ class SandboxNeeds(_Table):
     hosts: list[str] = []
     # Variables that hold the address of another model server, whose host is then allowed, too.
     host_variables: list[str] = []
+    # Variables in the strict profile, unless they are set: they keep the agent from reaching hosts that it can do
+    # without, about which people would be asked.
+    strict_env: dict[str, str] = {}
 
 
 class RepositoryFiles(_Table):

@@ -115,7 +115,8 @@ class Confiner:
         settings = self._settings
         readable, inside, env = prepared.readable, list[str](), box_env(prepared.env, settings.data_path)
         if network is not None:
-            readable, inside, env = [*readable, *network.readable], network.words, env | network.env
+            readable, inside = [*readable, *network.readable], network.words
+            env = entry.sandbox.strict_env | env | network.env
         box = gather(
             BoxRequest(
                 cwd=session.cwd,

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from bough.agents.network import open_ports
+from bough.agents.sandbox.detect import Availability, detect
 from bough.agents.sandbox.own_network import PROXY_PORT, plan
 
 
@@ -36,3 +41,18 @@ def test_the_port_of_a_door_is_not_the_proxy_s() -> None:
     network = plan([f"localhost:{PROXY_PORT}"], [], "http://[::1]:4100/mcp/")
     assert network.words[-1] == f"127.0.0.1/{PROXY_PORT + 1},::1/4100,127.0.0.1/{PROXY_PORT}"
     assert network.env["HTTPS_PROXY"].endswith(f":{PROXY_PORT + 1}")
+
+
+@pytest.mark.parametrize("broken", ["--unshare-net", "--unshare-user"])
+def test_what_a_machine_cannot_do_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    """S6: A machine may give a box no network of its own, or confine no agent at all."""
+    program = tmp_path / "bwrap"
+    program.write_text(f'#!/bin/sh\ncase " $* " in *" {broken} "*) echo "no {broken}" >&2; exit 1;; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    available = detect()
+    if broken == "--unshare-user":
+        assert available.program is None and f"no {broken}" in available.reason
+    else:
+        reason = f"bubblewrap cannot create a network for the sandbox here: no {broken}"
+        assert available == Availability(str(program), network_reason=reason)

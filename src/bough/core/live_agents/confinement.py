@@ -77,18 +77,25 @@ class Confiner:
             return _unconfined(prepared, "The sandbox is switched off.")
         available = await asyncio.to_thread(self.probe.find)
         network = _network(entry, prepared, inputs, tools) if profile == "strict" else None
-        missing = available.reason if available.program is None else available.network_reason if network else ""
-        if missing and sandbox == "required":
+        lacks_network = network is not None and bool(available.network_reason)
+        if sandbox == "required" and (available.program is None or lacks_network):
+            reason = available.reason if available.program is None else available.network_reason
             raise AgentFailed(
                 "sandbox_unavailable",
-                f"{entry.title} was not started, because its sandbox is required and does not work here. {missing}",
+                f"{entry.title} was not started, because its sandbox is required and does not work here. {reason}",
             )
         if available.program is None:
-            return _unconfined(prepared, missing)
+            return _unconfined(prepared, available.reason)
         start = await asyncio.to_thread(
-            self._build, available.program, session, entry, prepared, inputs.worktrees, None if missing else network
+            self._build,
+            available.program,
+            session,
+            entry,
+            prepared,
+            inputs.worktrees,
+            None if lacks_network else network,
         )
-        return msgspec.structs.replace(start, reason=missing) if missing else start
+        return msgspec.structs.replace(start, reason=available.network_reason) if lacks_network else start
 
     async def _read(self, tx: Tx, session: Session, entry: CatalogEntry) -> BoxInputs:
         rows = await tx.all(WORKTREES.paths, tuple[str])

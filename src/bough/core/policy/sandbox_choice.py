@@ -51,8 +51,8 @@ async def sandbox_of_new(
         # Both follow what a person chooses for the repo, now and later.
         return requested
     repo_choice = await _repo_choice(tx, repo_id, settings)
-    asked = SandboxChoice(requested.sandbox or repo_choice.sandbox, requested.profile or repo_choice.profile)
-    return _strictest(await wanted_sandbox(tx, creator, settings), repo_choice, asked)
+    completed = SandboxChoice(requested.sandbox or repo_choice.sandbox, requested.profile or repo_choice.profile)
+    return _strictest(await wanted_sandbox(tx, creator, settings), repo_choice, completed)
 
 
 async def sandbox_of_branch(tx: Tx, caller: Caller, settings: Settings, source: Session) -> StoredChoice:

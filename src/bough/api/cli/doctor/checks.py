@@ -100,8 +100,8 @@ def sandbox(setting: Sandbox, profile: SandboxProfile = "workspace") -> Check:
     if available.program is not None:
         text = f"Agents are confined by {available.program} (sandbox = {setting}, sandbox_profile = {profile})"
         if profile == "strict" and available.network_reason:
-            grave = "problem" if setting == "required" else "warning"
-            return Check("sandbox", grave, f"{text}, but their network is not.", available.network_reason)
+            severity = "problem" if setting == "required" else "warning"
+            return Check("sandbox", severity, f"{text}, but their network is not.", available.network_reason)
         return Check("sandbox", "ok", text)
     if setting == "required":
         return Check("sandbox", "problem", "No agent can start: the sandbox is required.", available.reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -107,6 +108,10 @@ class SandboxNeeds(_Table):
     # Variables in the strict profile, unless they are set: they keep the agent from reaching hosts that it can do
     # without, about which people would be asked.
     strict_env: dict[str, str] = {}
+
+    def model_urls(self, env: Mapping[str, str]) -> list[str]:
+        """Returns the addresses of model servers that an environment names."""
+        return [env[name] for name in self.host_variables if env.get(name)]
 
 
 class RepositoryFiles(_Table):

@@ -24,6 +24,8 @@ CALLERS = 4
 """Connections that have not sent HELLO. When more come, the oldest of them is closed."""
 GRACE_CAP = 60.0
 """The longest grace period in seconds that a server can ask for, so that every step is bounded."""
+ASKED_WAIT = 30.0
+"""Seconds that a question about a host outlives its server: the next one may be about to start."""
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Errors from reading malformed frames. Nothing that a client sends may end a keeper."""
 
@@ -81,7 +83,13 @@ class Dispatcher:
         if self._client is not None:
             self._client.queue(frames.message(frames.NETWORK, **message))
         elif name is not None:
-            self._answer_proxy({"answer": name, "allow": False, "reason": NO_SERVER, "keep": False})
+            self._deny_alone(name)
+
+    def answer_alone(self, now: float) -> None:
+        """Denies the hosts that a server was asked about if none has come back to answer."""
+        if self._client is None and self._asked and now >= self.alone_since + ASKED_WAIT:
+            for name in list(self._asked):
+                self._deny_alone(name)
 
     def conclude(self, exit: dict[str, Any]) -> None:
         """Reports how the agent ended, after all its output, to this server and to later ones."""
@@ -211,6 +219,9 @@ class Dispatcher:
         self._asked.pop(message.get("answer", ""), None)
         if self._proxy is not None and not self._proxy.gone:
             self._proxy.send(message)
+
+    def _deny_alone(self, name: str) -> None:
+        self._answer_proxy({"answer": name, "allow": False, "reason": NO_SERVER, "keep": False})
 
     def _is_server(self, key: object) -> bool:
         """Returns whether a caller has this keeper's key, of which only the hash is known here."""

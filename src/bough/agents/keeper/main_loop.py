@@ -112,6 +112,7 @@ class KeeperLoop:
         self._disk.retry(now)
         if self._proxy is not None and not self._proxy.gone:
             self._proxy.pump()
+            self._dispatcher.answer_alone(now)
         self._reap()
         if self._exit_at is None:
             self._advance_end(now)
@@ -151,7 +152,8 @@ class KeeperLoop:
             self._begin_end(HASTE)
 
     def _read_proxy(self) -> None:
-        """Handles what the proxy of a strict box sends. An agent whose proxy has ended runs on without a network."""
+        """Handles what the proxy of a strict box sends. An agent whose proxy has ended is ended, because it has no
+        network; its turn continues with a new one."""
         assert self._proxy is not None
         for message in self._proxy.read():
             self._dispatcher.pass_on(message)
@@ -159,7 +161,10 @@ class KeeperLoop:
             self._selector.unregister(self._proxy.sock)
             self._proxy.sock.close()
             if self._agent.status is None and self._ending is None:
-                self._dispatcher.note("network_lost", "The proxy of the agent's sandbox has ended: it has no network.")
+                self._dispatcher.note(
+                    "network_lost", "The proxy of the agent's sandbox has ended, so the agent is ended."
+                )
+                self._begin_end(HASTE)
 
     # The end
 

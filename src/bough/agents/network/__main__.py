@@ -60,12 +60,12 @@ async def run(control_socket: socket.socket, ports: socket.socket) -> None:
     start = await control.receive()
     if start is None:
         return
-    gate = Gate(start["hosts"], start["trusted"], control.ask)
+    gate = Gate(start["hosts"], start["trusted"], control.ask, start.get("services", ()))
     proxy = Proxy(gate, control.note)
     opening = asyncio.create_task(open_all(proxy, ports, [None, *doors_of(start)]))
     try:
         while (message := await control.receive()) is not None:
-            handle(gate, message)
+            handle(control, proxy, message)
     finally:
         opening.cancel()
         await proxy.close()

@@ -1,14 +1,21 @@
-"""Connects to allowed hosts. Names are resolved here, outside the box, and lead only to public addresses."""
+"""Connects to allowed hosts. Names are resolved here, outside the box, and lead only to allowed addresses."""
 
 import asyncio
+import contextlib
 import socket
+from itertools import zip_longest
 
-from bough.agents.network.hosts import Target, is_public
+from bough.agents.network.addresses import Reach, is_within
+from bough.agents.network.hosts import Target
 
 RESOLVE_WITHIN = 15.0
 CONNECT_WITHIN = 15.0
 """Seconds for each address of a host; a reachable one answers within one."""
+STAGGER = 0.3
+"""Seconds after which the next address is tried as well: a machine may have IPv6 that leads nowhere."""
 MOST_ADDRESSES = 8
+
+ResolvedAddress = tuple[socket.AddressFamily, tuple[str, int]]
 
 
 class Unreachable(Exception):
@@ -19,35 +26,76 @@ class NotPublic(Unreachable):
     """A host whose name leads into this machine or its network, where programs trust whoever is inside."""
 
 
-async def dial(target: Target, *, trusted: bool) -> socket.socket:
-    """Returns a connected socket. Raises `NotPublic` unless the target may have any address, and `Unreachable`."""
+async def dial(target: Target, reach: Reach) -> socket.socket:
+    """Returns a connected socket. Raises `NotPublic` if the target has only addresses that it may not have, and
+    `Unreachable`."""
     addresses = await _resolve(target)
-    allowed = [address for address in addresses if trusted or is_public(address[1][0])]
+    allowed = _alternating([address for address in addresses if is_within(address[1][0], reach)])
     if not allowed:
-        raise NotPublic("Its name leads to an address that is not on the public internet.")
-    failure = "no answer"
-    for family, address in allowed[:MOST_ADDRESSES]:
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.setblocking(False)
-            async with asyncio.timeout(CONNECT_WITHIN):
-                await asyncio.get_running_loop().sock_connect(sock, address)
-            # A public address of this machine leads to it, too.
-            if not trusted and sock.getsockname()[0] == sock.getpeername()[0]:
-                raise NotPublic("Its name leads to this machine itself.")
-            return sock
-        except TimeoutError:
-            sock.close()
-        except OSError as error:
-            sock.close()
-            failure = error.strerror or str(error)
-        except BaseException:
-            sock.close()
-            raise
+        raise NotPublic(
+            "Its name leads to an address that is not on the public internet. A person can list a host of a private "
+            f"network as internal:{target.name}."
+        )
+    attempts: set[asyncio.Task[socket.socket]] = set()
+    failure: BaseException | None = None
+    try:
+        for number, address in enumerate(allowed, 1):
+            attempts.add(asyncio.create_task(_connect(address, reach)))
+            while attempts:
+                wait = STAGGER if number < len(allowed) else None
+                done, attempts = await asyncio.wait(attempts, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+                for attempt in done:
+                    failure = attempt.exception()
+                    if failure is None or isinstance(failure, NotPublic):
+                        attempts |= done - {attempt}
+                        return attempt.result()
+                if wait is not None:
+                    break
+    finally:
+        await _give_up(attempts)
     raise Unreachable(f"It could not be connected: {failure}.")
 
 
-async def _resolve(target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+async def _connect(address: ResolvedAddress, reach: Reach) -> socket.socket:
+    """Connects to one address. Raises `Unreachable` with the reason as a phrase, and `NotPublic`."""
+    sock = socket.socket(address[0], socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        async with asyncio.timeout(CONNECT_WITHIN):
+            await asyncio.get_running_loop().sock_connect(sock, address[1])
+        # An address of this machine in another network leads to it, too.
+        if reach != "any" and sock.getsockname()[0] == sock.getpeername()[0]:
+            raise NotPublic("Its name leads to this machine itself.")
+    except TimeoutError as error:
+        sock.close()
+        raise Unreachable("no answer") from error
+    except OSError as error:
+        sock.close()
+        raise Unreachable(error.strerror or str(error)) from error
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def _give_up(attempts: set[asyncio.Task[socket.socket]]) -> None:
+    """Ends attempts that nobody waits for any more."""
+    for attempt in attempts:
+        attempt.cancel()
+    for attempt in attempts:
+        with contextlib.suppress(asyncio.CancelledError, Unreachable):
+            (await attempt).close()
+
+
+def _alternating(addresses: list[ResolvedAddress]) -> list[ResolvedAddress]:
+    """Returns some of the addresses, in turn of the family that the system prefers and of the others."""
+    preferred = [address for address in addresses if address[0] == addresses[0][0]]
+    others = [address for address in addresses if address[0] != addresses[0][0]]
+    ordered = [address for pair in zip_longest(preferred, others) for address in pair if address is not None]
+    return ordered[:MOST_ADDRESSES]
+
+
+async def _resolve(target: Target) -> list[ResolvedAddress]:
     """Returns the addresses of a host. They are used as they are, so that a name cannot change in between."""
     loop = asyncio.get_running_loop()
     try:

@@ -1,5 +1,4 @@
-"""Reads host names as programs and people write them, compares them with patterns, and tells public addresses from
-others."""
+"""Reads host names as programs and people write them, and compares them with patterns."""
 
 import ipaddress
 import re
@@ -14,8 +13,9 @@ LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """The last label of what resolvers read as an address, such as `127.1` or `0x7f000001`."""
 PORT = re.compile(r"[0-9]{1,5}")
-NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+INTERNAL = "internal:"
+"""Begins a pattern whose hosts may have addresses of private networks."""
 
 
 class BadHost(ValueError):
@@ -89,26 +89,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_public(address: str) -> bool:
-    """Returns whether an address belongs to the public internet, also the IPv4 address inside an IPv6 one."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    inner: list[ipaddress.IPv4Address | ipaddress.IPv6Address] = [ip]
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner += [part for part in (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())) if part is not None]
-        if ip in NAT64:
-            inner.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
-        if ip.ipv4_mapped is not None:
-            inner.remove(ip)  # The address itself is never global, only the one inside.
-    return all(part.is_global and not part.is_multicast and not part.is_unspecified for part in inner)
-
-
 def parse_pattern(text: str) -> str:
-    """Returns a pattern in its usual form: `host`, `*.domain`, either with `:port`, or an endpoint: an address or
-    `localhost` with its port. Raises `BadHost`."""
+    """Returns a pattern in its usual form: `host`, `*.domain`, either with `:port` or with `internal:` before it, or
+    an endpoint: an address or `localhost` with its port. Raises `BadHost`."""
     pattern = text.strip().lower()
+    if pattern.startswith(INTERNAL):
+        name = parse_pattern(pattern.removeprefix(INTERNAL))
+        if name.startswith(INTERNAL) or is_endpoint(name):
+            raise BadHost("Only a name can be internal. List an address with its port, such as 10.0.0.5:8080.")
+        return f"{INTERNAL}{name}"
     wildcard = pattern.startswith("*.")
     host, colon, port = pattern.removeprefix("*.").partition(":")
     if pattern.startswith("[") or is_address(host) or is_loopback(host):
@@ -118,7 +107,7 @@ def parse_pattern(text: str) -> str:
     name = parse_host(host)
     if wildcard and "." not in name:
         raise BadHost("A wildcard needs a domain with a dot, such as *.example.com.")
-    return f"{'*.' if wildcard else ''}{Target(name, _port(port, None)).name if colon else name}"
+    return f"{'*.' if wildcard else ''}{name}{f':{_port(port, None)}' if colon else ''}"
 
 
 def parse_patterns(text: str) -> list[str]:
@@ -142,17 +131,41 @@ class HostList:
     """Patterns of allowed hosts."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        self._names = set(patterns)
+        listed = list(patterns)
+        self._internal = {pattern.removeprefix(INTERNAL) for pattern in listed if pattern.startswith(INTERNAL)}
+        self._names = {pattern.removeprefix(INTERNAL) for pattern in listed}
 
     def __contains__(self, target: Target) -> bool:
         """Returns whether a target is allowed: by its own name, or by a wildcard for a domain above it."""
-        if is_address(target.host):
-            return False
-        if target.name in self._names:
-            return True
-        port = target.name.removeprefix(target.host)
-        labels = target.host.split(".")
-        return any(f"*.{'.'.join(labels[cut:])}{port}" in self._names for cut in range(1, len(labels) - 1))
+        return _matches(target, self._names)
+
+    def has_internal(self, target: Target) -> bool:
+        """Returns whether a target may also have an address of a private network."""
+        return _matches(target, self._internal)
+
+    def covers(self, pattern: str) -> bool:
+        """Returns whether everything that a pattern allows is on this list."""
+        names = self._internal if pattern.startswith(INTERNAL) else self._names
+        if is_endpoint(pattern):
+            return pattern in names
+        host, _, port = pattern.removeprefix(INTERNAL).partition(":")
+        return any(spelling in names for spelling in _spellings(host, int(port) if port else None))
+
+
+def _matches(target: Target, names: set[str]) -> bool:
+    if is_address(target.host):
+        return False
+    return any(spelling in names for spelling in _spellings(target.host, target.port))
+
+
+def _spellings(host: str, port: int | None) -> list[str]:
+    """Returns the patterns that allow a host at a port, or at both usual ports without one."""
+    suffixes = [] if port is None else [f":{port}"]
+    if port is None or port in WEB_PORTS:
+        suffixes.append("")
+    labels = host.removeprefix("*.").split(".")
+    above = [f"*.{'.'.join(labels[cut:])}" for cut in range(1, len(labels) - 1)]
+    return [f"{name}{suffix}" for name in (host, *above) for suffix in suffixes]
 
 
 def _address(text: str) -> str:

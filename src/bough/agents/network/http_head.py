@@ -9,6 +9,7 @@ from bough.agents.network.hosts import BadHost, Target, parse_target
 
 HEAD_LIMIT = 64 * 1024
 """Bytes of a request's head; clients send a few kilobytes."""
+VERSIONS = ("HTTP/1.0", "HTTP/1.1")
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # Headers between the client and the proxy, which the host does not get. The proxy sets the last two itself.
 OWN_HEADERS = ("proxy-authorization", "proxy-connection", "keep-alive", "te", "trailer", "connection", "host")
@@ -26,9 +27,9 @@ class Request(NamedTuple):
     target: str
     headers: list[tuple[str, str]]
 
-    def value(self, name: str) -> str:
-        """Returns the value of the first header with this name in lower case; empty if there is none."""
-        return next((value for header, value in self.headers if header.lower() == name), "")
+    def has(self, name: str) -> bool:
+        """Returns whether there is a header with this name in lower case."""
+        return any(header.lower() == name for header, _ in self.headers)
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
@@ -49,7 +50,7 @@ def parse_request(head: bytes) -> Request:
     # Latin-1 keeps every byte as it is, for values that are passed on.
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").lstrip("\r\n").split("\r\n")
     words = first.split(" ")
-    if len(words) != 3 or TOKEN.fullmatch(words[0]) is None or not words[2].startswith("HTTP/1."):
+    if len(words) != 3 or TOKEN.fullmatch(words[0]) is None or words[2] not in VERSIONS:
         raise BadRequest("The first line is not one of HTTP/1.1.")
     if not words[1].isascii() or not words[1].isprintable():
         raise BadRequest("The address of a request must be printable.")

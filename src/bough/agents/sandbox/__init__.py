@@ -6,5 +6,5 @@
 - `profile` turns all of that into the arguments of `bwrap`. It reads nothing, so that tests can look at every case.
 - `own_network` plans the network of a strict box, which `bough.agents.network` serves.
 - `core.live_agents.confinement` calls this room, and the keeper starts the agent behind the arguments. The room
-  calls no other but for host names.
+  imports host names and `open_ports` from `bough.agents.network`, and a descriptor's number from the keeper.
 """

@@ -78,7 +78,8 @@ async def write(
 
 async def show_denial(change: Change, approval: Approval) -> None:
     """Shows a denial that no person chose in the transcript."""
-    text = f"Denied by policy: {approval.title}. {approval.reason}"
+    end = "" if approval.title.endswith(("?", ".")) else "."
+    text = f"Denied by policy: {approval.title}{end} {approval.reason}"
     await records.add_message(change, approval.session_id, approval.task_id, "system", notice(text))
 
 

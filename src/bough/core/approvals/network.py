@@ -23,7 +23,8 @@ OPTIONS = [
 ]
 REASON = (
     "A program of the agent wants to connect to this host, which is not on the session's list. Whatever the agent can "
-    "read could be sent there. Allowed once, the host can be reached until the next prompt."
+    "read could be sent there. Allowed once, the host can be reached until the next prompt. A host of your own network "
+    "stays closed even then; list it as internal:HOST in the repo's or the server's hosts."
 )
 
 
@@ -34,7 +35,8 @@ class NetworkKind(ApprovalKind):
         """Stores the question, or returns the one that the turn has already about this host."""
         key = f"{KEY_PREFIX}{host}"
         known = await change.tx.one(APPROVALS.of_key, Approval, task_id=task.id, key=key)
-        if known is not None and known.status != "cancelled":
+        # An "always" that is not on the list any more was revoked.
+        if known is not None and known.status != "cancelled" and known.decision != "allow_always":
             return known
         title = f"Allow connections to {host}?"
         approval = await ask.write(

@@ -214,7 +214,7 @@ class AgentPool:
             agent.busy = True
             self._agents[session.id] = agent
             try:
-                context = SessionContext(self._store, session, self._own_server(token))
+                context = SessionContext(self._store, session, self._own_server(confined.tools, token))
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
                 await self._store.write(lambda change: _ready(change, agent, opened))
             except BaseException:
@@ -222,12 +222,12 @@ class AgentPool:
                 raise
         return agent
 
-    def _own_server(self, token: str) -> HttpServer | None:
-        """Returns Bough itself as an MCP server of the agent."""
-        if self.address is None:
+    def _own_server(self, address: str | None, token: str) -> HttpServer | None:
+        """Returns Bough itself as an MCP server of the agent, at the address by which the agent reaches it."""
+        if address is None:
             return None
         headers = [NameValue(name="Authorization", value=f"Bearer {token}")]
-        return HttpServer(name=mcp_servers.RESERVED, url=self.address, headers=headers)
+        return HttpServer(name=mcp_servers.RESERVED, url=address, headers=headers)
 
     def _alone(self, entry: CatalogEntry) -> AbstractAsyncContextManager[Any]:
         """Returns a lock for agents that fail when two of them start at once."""

@@ -46,6 +46,8 @@ class ConfinedStart(msgspec.Struct, frozen=True):
     confinement: Confinement
     reason: str | None = None
     network: dict[str, Any] | None = None
+    # The address of Bough's own tools for the agent.
+    tools: str | None = None
 
 
 class BoxInputs(msgspec.Struct, frozen=True):
@@ -74,7 +76,7 @@ class Confiner:
         inputs = await self._store.read(lambda tx: self._read(tx, session, entry))
         sandbox, profile = inputs.choice
         if sandbox == "off":
-            return _unconfined(prepared, "The sandbox is switched off.")
+            return _unconfined(prepared, "The sandbox is switched off.", tools)
         available = await asyncio.to_thread(self.probe.find)
         network = _network(entry, prepared, inputs, tools) if profile == "strict" else None
         lacks_network = network is not None and bool(available.network_reason)
@@ -85,7 +87,7 @@ class Confiner:
                 f"{entry.title} was not started, because its sandbox is required and does not work here. {reason}",
             )
         if available.program is None:
-            return _unconfined(prepared, available.reason)
+            return _unconfined(prepared, available.reason, tools)
         start = await asyncio.to_thread(
             self._build,
             available.program,
@@ -95,7 +97,11 @@ class Confiner:
             inputs.worktrees,
             None if lacks_network else network,
         )
-        return msgspec.structs.replace(start, reason=available.network_reason) if lacks_network else start
+        if network is None:
+            return msgspec.structs.replace(start, tools=tools)
+        if lacks_network:
+            return msgspec.structs.replace(start, tools=tools, reason=available.network_reason)
+        return start
 
     async def _read(self, tx: Tx, session: Session, entry: CatalogEntry) -> BoxInputs:
         rows = await tx.all(WORKTREES.paths, tuple[str])
@@ -147,9 +153,10 @@ class Confiner:
             _at_most(settings.sandbox_open_files, resource.RLIMIT_NOFILE),
         )
         words = [*arguments(program, box), "--", *limited(shutil.which("prlimit"), limits), *inside]
-        only_reads, start = reads_only(entry, session), network.start if network is not None else None
-        confinement = CONFINEMENTS[network is not None, only_reads]
-        return ConfinedStart(words, env, confinement, network=start)
+        confinement = CONFINEMENTS[network is not None, reads_only(entry, session)]
+        if network is None:
+            return ConfinedStart(words, env, confinement)
+        return ConfinedStart(words, env, confinement, network=network.start, tools=network.tools)
 
 
 def reads_only(entry: CatalogEntry, session: Session) -> bool:
@@ -170,10 +177,8 @@ async def note(change: Change, session_id: str, start: ConfinedStart) -> None:
 
 
 def _network(entry: CatalogEntry, prepared: PreparedStart, inputs: BoxInputs, tools: str | None) -> OwnNetwork:
-    """Plans the network of a strict box. The addresses in variables and of MCP servers are a person's, so that they may
-    lead to this machine."""
-    models = [prepared.env[name] for name in entry.sandbox.host_variables if prepared.env.get(name)]
-    return plan(inputs.hosts, [*models, *inputs.servers], tools)
+    """Plans the network of a strict box."""
+    return plan(inputs.hosts, [*entry.sandbox.model_urls(prepared.env), *inputs.servers], tools)
 
 
 def _at_most(limit: int, kind: int) -> int:
@@ -182,5 +187,5 @@ def _at_most(limit: int, kind: int) -> int:
     return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
-def _unconfined(prepared: PreparedStart, reason: str) -> ConfinedStart:
-    return ConfinedStart([], prepared.env, "unconfined", reason)
+def _unconfined(prepared: PreparedStart, reason: str, tools: str | None) -> ConfinedStart:
+    return ConfinedStart([], prepared.env, "unconfined", reason, tools=tools)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +13,7 @@ from bough.agents.link import Link, NetworkLink
 from bough.agents.network.gate import UNASKED
 from bough.agents.network.hosts import BadHost, HostList, is_endpoint, parse_pattern, parse_target
 from bough.core.approvals.kinds import NETWORK
+from bough.core.live_agents.confinement import is_strict_box
 from bough.core.policy.allowed_hosts import allowed_hosts
 from bough.core.store import records
 from bough.core.store.patience import patiently
@@ -20,6 +22,7 @@ from bough.core.store.transactions import Change, Store
 from bough.model.approval import Approval
 from bough.model.task import IN_FLIGHT, Task
 from bough.settings import Settings
+from bough.storage.backend import Tx
 
 if TYPE_CHECKING:
     from bough.core.live_agents.agent import Agent
@@ -82,10 +85,12 @@ class AgentHosts:
             self.reply(host, allow=False, reason=OVER, keep=False)
         self._waiting.clear()
 
-    def reset(self, hosts: list[str]) -> None:
-        """Sends the list of hosts for a new prompt. Answers to questions of earlier prompts are forgotten."""
+    def reset(self, hosts: list[str], *, same_turn: bool = False) -> None:
+        """Sends the list of hosts for a new prompt, which forgets answers to questions of earlier ones, or a list that
+        a person has changed in the same turn. Connections to hosts that are no longer allowed end."""
         if self._link is not None:
-            self._link.send_hosts({"hosts": [host for host in hosts if not is_endpoint(host)]})
+            names = [host for host in hosts if not is_endpoint(host)]
+            self._link.send_hosts({"hosts": names, "same_turn": same_turn})
 
     def reply(self, host: str, *, allow: bool, reason: str = "", keep: bool = True) -> None:
         """Answers the proxy. It remembers the answer until the next prompt if `keep` is set."""
@@ -99,6 +104,18 @@ class HostQuestions:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
+
+    async def refresh(self, agents: Iterable[Agent]) -> None:
+        """Sends the list of hosts to the proxies of running agents, because a person has changed it."""
+        for agent in agents:
+
+            async def work(tx: Tx, agent: Agent = agent) -> list[str] | None:
+                session = await records.session(tx, agent.session_id)
+                return await allowed_hosts(tx, agent.entry, session, self._settings) if is_strict_box(session) else None
+
+            hosts = await patiently(partial(self._store.read, work), "a changed list of hosts")
+            if hosts is not None:
+                agent.hosts.reset(hosts, same_turn=True)
 
     async def ask(self, agent: Agent, host: str) -> Approval | None:
         """Returns the approval that a connection waits for, after the proxy was told so; None if the proxy was answered

@@ -23,7 +23,7 @@ from bough.core.policy.decide import Verdict
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import APPROVALS, TASKS
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store
 from bough.model.approval import Approval
 from bough.model.message import raw
 from bough.model.redaction import Redactor
@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 # Seconds for an agent and its keeper to take an answer. They are never busy for long, unless they were stopped.
 ANSWER_WITHIN = 60.0
+NOT_ASKED = "It is not on the list of allowed hosts, and a person could not be asked because of an error in Bough."
 
 
 class JudgedRequest(msgspec.Struct):
@@ -137,10 +138,15 @@ class Permissions:
 
     async def connect(self, agent: Agent, host: str) -> None:
         """Answers the proxy of an agent's sandbox about a host, or asks a person."""
-        approval = await self._hosts.ask(agent, host)
-        if approval is not None:
-            # The decision may have been made before the host was remembered.
-            await patiently(lambda: self.answer(approval.id), "an answer to an agent")
+        try:
+            approval = await self._hosts.ask(agent, host)
+            if approval is not None:
+                # The decision may have been made before the host was remembered.
+                await patiently(lambda: self.answer(approval.id), "an answer to an agent")
+        except Exception:
+            # The connection must not wait for an answer that never comes.
+            agent.hosts.reply(host, allow=False, reason=NOT_ASKED, keep=False)
+            raise
 
     async def follow(self) -> None:
         """Sends decisions to agents until cancelled. Each is sent by its own task, so that an agent or keeper that does
@@ -153,11 +159,18 @@ class Permissions:
                 deliveries.add(delivery)
                 delivery.add_done_callback(deliveries.discard)
 
+        def refresh(_payload: str) -> None:
+            refreshing = asyncio.create_task(self._hosts.refresh(self._agents), name="refresh hosts")
+            deliveries.add(refreshing)
+            refreshing.add_done_callback(deliveries.discard)
+
         forget = self._store.db.listen(CHANNEL_APPROVALS, start)
+        forget_hosts = self._store.db.listen(CHANNEL_HOSTS, refresh)
         try:
             await asyncio.Event().wait()
         finally:
             forget()
+            forget_hosts()
             for delivery in deliveries:
                 delivery.cancel()
             if deliveries:

@@ -85,6 +85,6 @@ async def _repo_choice(tx: Tx, repo_id: str, settings: Settings) -> SandboxChoic
 
 def _strictest(*choices: SandboxChoice) -> StoredChoice:
     return StoredChoice(
-        max((choice.sandbox for choice in choices), key=SANDBOXES.index),
-        max((choice.profile for choice in choices), key=PROFILES.index),
+        max(choices, key=lambda choice: SANDBOXES.index(choice.sandbox)).sandbox,
+        max(choices, key=lambda choice: PROFILES.index(choice.profile)).profile,
     )

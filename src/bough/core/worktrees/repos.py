@@ -13,7 +13,7 @@ from bough.agents.network.hosts import BadHost, parse_patterns
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
 from bough.core.worktrees.paths import resolve_inside
 from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
 from bough.git.checkpoint_refs import drop
@@ -147,9 +147,7 @@ class Repos:
         for name in ("setup", "copy_ignored"):
             if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
                 raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
-        for name in ("sandbox", "sandbox_profile", "sandbox_hosts"):
-            if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
-                raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
+        _check_sandbox(caller, patch)
         if patch.sandbox_hosts is not msgspec.UNSET:
             columns["sandbox_hosts"] = raw(checked_hosts(patch.sandbox_hosts or []))
         if patch.setup is not msgspec.UNSET:
@@ -168,6 +166,8 @@ class Repos:
             repo = await change.tx.one(query, Repo, id=current.id, now=change.now, **chosen)
             assert repo is not None
             change.emit("repo.patched", repo)
+            if "sandbox_hosts" in chosen:
+                change.tx.notify(CHANNEL_HOSTS, "")
             return repo
 
         return await self._store.write(work)
@@ -198,6 +198,14 @@ class Repos:
                 log.warning("checkpoint_refs_left", repo=repo.path, count=len(refs), error=error.message)
         forget(repo.path)
         return repo
+
+
+def _check_sandbox(caller: Caller, patch: RepoPatch) -> None:
+    """Refuses changes of the sandbox by a session."""
+    if caller.kind != "session":
+        return
+    if any(getattr(patch, name) is not msgspec.UNSET for name in ("sandbox", "sandbox_profile", "sandbox_hosts")):
+        raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
 
 
 async def _top(path: str) -> str | None:

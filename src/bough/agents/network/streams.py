@@ -1,0 +1,80 @@
+"""Copies between two connections, and closes them."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+BLOCK = 64 * 1024
+"""Bytes that are read at once; a connection holds a few of these in memory at most."""
+ANSWER_WITHIN = 60.0
+"""Seconds for an answer after the client has ended its side. It may still read, or be gone: nobody can tell."""
+CLOSE_WITHIN = 5.0
+"""Seconds for a peer to read the rest before its connection is cut."""
+
+
+class Stream(NamedTuple):
+    """Both directions of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+async def pass_on(client: Stream, host: Stream) -> None:
+    """Passes everything on in both directions until both have ended. A broken connection ends both; a side that only
+    ends its own data still receives the rest."""
+    await _run(asyncio.FIRST_EXCEPTION, copy(client.reader, host.writer), copy(host.reader, client.writer))
+
+
+async def exchange(client: Stream, host: Stream, length: int) -> None:
+    """Passes a body of this length on, and the answer back. Ends with the answer, which may come before the whole body
+    was read; a host that reads no more still gets its answer through. Without a client, it ends after a while."""
+
+    async def send() -> None:
+        left = length
+        with contextlib.suppress(OSError):  # The host reads no more; its answer may say why.
+            while left and (block := await client.reader.read(min(left, BLOCK))):
+                host.writer.write(block)
+                await host.writer.drain()
+                left -= len(block)
+        # A second request is never passed on.
+        while await client.reader.read(BLOCK):
+            pass
+        if not left:
+            await asyncio.sleep(ANSWER_WITHIN)
+
+    await _run(asyncio.FIRST_COMPLETED, copy(host.reader, client.writer), send())
+
+
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copies one direction to its end."""
+    while block := await reader.read(BLOCK):
+        writer.write(block)
+        await writer.drain()
+    if writer.can_write_eof():
+        writer.write_eof()
+
+
+async def close(writer: asyncio.StreamWriter) -> None:
+    """Closes a connection. Cuts it if the peer does not read the rest in time."""
+    try:
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_WITHIN):
+                writer.close()
+                await writer.wait_closed()
+    finally:
+        writer.transport.abort()
+
+
+async def _run(until: str, *parts: Coroutine[Any, Any, None]) -> None:
+    """Runs both parts until one has ended or failed, as asked. An error is an ordinary end: a broken connection."""
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        await asyncio.wait(tasks, return_when=until)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                task.exception()  # Marks it as retrieved.

@@ -37,6 +37,7 @@ def main(folder: str) -> None:
     start["env"][files.MARK] = start["id"]
     key_hash = start.pop("key_hash", None)
     network: dict[str, Any] | None = start.pop("network", None)
+    start["filter"] = network.pop("filter", None) if network is not None else None
     try:
         proxy = NetworkProxy(here, start["id"], network) if network is not None else None
         agent = AgentProcess(start, journal, proxy.agent_fd if proxy is not None else None)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from bough.agents.keeper.agent_process import PORTS_FD
 from bough.agents.network import open_ports
 from bough.agents.network.hosts import Target, is_endpoint, is_loopback, parse_target, target_of_url
+from bough.agents.sandbox.socket_filter import socket_filter
 from bough.errors import Invalid
 
 LOCALHOST = "127.0.0.1"
@@ -63,6 +64,7 @@ def plan(patterns: Iterable[str], services: Iterable[str], tools: str | None) ->
             "too_many_services",
             f"The strict sandbox can open at most {MOST_DOORS} services of this machine; {len(doors)} are listed.",
         )
+    code = socket_filter()
     port = PROXY_PORT
     while any(place[1] == port for place in doors):
         port += 1
@@ -74,6 +76,8 @@ def plan(patterns: Iterable[str], services: Iterable[str], tools: str | None) ->
             "services": [pattern for pattern in servers if not is_endpoint(pattern)],
             "trusted": trusted,
             "doors": list(doors.values()),
+            # For the box, not the proxy: the keeper takes it out.
+            "filter": code.hex() if code is not None else None,
         },
         words=[sys.executable, "-I", "-S", open_ports.__file__, str(PORTS_FD), ports],
         env=_env(port),

@@ -136,15 +136,15 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     sandbox_profile: Annotated[
         SandboxProfile,
         Meta(
-            description="What the sandbox keeps from agents, unless the repo or session says otherwise: workspace "
-            "limits the files that they reach, strict also the hosts."
+            description="Profile of the sandbox, unless the repo or session says otherwise: workspace limits the files "
+            "that agents reach, strict also the hosts."
         ),
     ] = "workspace"
     sandbox_hosts: Annotated[
         str,
         Meta(
             description="Hosts, separated by commas, that strictly confined agents may reach in addition to their "
-            "model's: api.example.com, *.example.com, localhost:11434."
+            "model's: api.example.com, *.example.com, internal:git.example.com, localhost:11434."
         ),
     ] = ""
     sandbox_read: Annotated[

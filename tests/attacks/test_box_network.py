@@ -92,8 +92,9 @@ async def output(client: Client, session: str, task: str) -> str:
 async def test_an_agent_works_without_a_network(server: Running) -> None:
     """S6: It edits and runs commands, its own ports work, and its session says how it is confined."""
     session = await strict(server)
-    own = f"{sys.executable} -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 1; {get('http://127.0.0.1:8123/')}"
-    assert "get.py" in await run(server.client, session, own)
+    serve = f"{sys.executable} -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 &"
+    own = f"until {get('http://127.0.0.1:8123/')} > page && grep get.py page; do sleep 0.1; done"
+    assert "get.py" in await run(server.client, session, f"{serve} {own}")
     row = await server.client.get(f"/api/sessions/{session}")
     assert (row["confinement"], row["unconfinedReason"]) == ("strict", None)
 
@@ -165,6 +166,45 @@ async def test_a_revoked_choice_is_asked_about_again(server: Running) -> None:
 
 
 @needs_network
+async def test_a_choice_is_revoked_in_the_middle_of_a_turn(server: Running) -> None:
+    """S6: The host is asked about again at once, not with the next prompt."""
+    client, session = server.client, await strict(server)
+    fetch = get("http://new.invalid/")
+    task = await client.prompt(session, f"[[run {fetch}; until test -e go; do sleep 0.1; done; {fetch}]]")
+    approval = await client.approval(session)
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
+    (choice,) = (await client.get(f"/api/policy/choices?sessionId={session}"))["choices"]
+    await client.call("DELETE", f"/api/policy/choices/{choice['id']}")
+    cwd = Path((await client.get(f"/api/sessions/{session}"))["cwd"])
+    agent = server.services.runner.agents.get(session)
+    assert agent is not None
+    (cwd / "go").touch()
+    approval = await client.approval(session)
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "deny"})
+    answer = await output(client, session, task)
+    assert answer.startswith("502") and "A person has denied it." in answer
+
+
+@needs_network
+async def test_two_questions_at_a_time(server: Running) -> None:
+    """S6: A session waits for a person until both hosts are decided. A new deadline allows neither of them."""
+    client, session = server.client, await strict(server)
+    task = await client.prompt(session, f"[[run {get('http://a.invalid/')} & {get('http://b.invalid/')}; wait]]")
+
+    async def pending() -> list[dict[str, Any]] | None:
+        page = await client.get(f"/api/approvals?sessionId={session}&status=pending")
+        return page["approvals"] if len(page["approvals"]) == 2 else None
+
+    first, second = await eventually(pending, "both hosts are asked about")
+    await client.call("PATCH", f"/api/sessions/{session}", json={"headless": "allow"})
+    assert (await client.get(f"/api/approvals/{second['id']}"))["onExpiry"] == "deny"
+    await client.post(f"/api/approvals/{first['id']}", {"decision": "deny"})
+    assert (await client.get(f"/api/sessions/{session}"))["activity"] == "waiting_permission"
+    await client.post(f"/api/approvals/{second['id']}", {"decision": "deny"})
+    assert (await output(client, session, task)).count("403") == 2
+
+
+@needs_network
 async def test_an_unattended_session_is_denied(tmp_path: Path) -> None:
     """S6: Nobody's answer allows no host, also where unanswered approvals are allowed."""
     settings = {"sandbox": "required", "sandbox_profile": "strict", "headless": "allow", "approval_timeout": 0.02}
@@ -211,6 +251,12 @@ async def test_other_ways_out_are_closed(server: Running) -> None:
     assert "unreachable" in await run(server.client, session, f'{sys.executable} -c "{raw}" 2>&1; true')
     resolve = "import socket; socket.getaddrinfo('example.com', 443)"
     assert "gaierror" in await run(server.client, session, f'{sys.executable} -c "{resolve}" 2>&1; true')
+    for family in ("AF_VSOCK", "AF_PACKET", "AF_ALG"):
+        kind = "SOCK_SEQPACKET" if family == "AF_ALG" else "SOCK_STREAM" if family == "AF_VSOCK" else "SOCK_RAW"
+        other = f"import socket; socket.socket(socket.{family}, socket.{kind})"
+        assert "not supported by protocol" in await run(
+            server.client, session, f'{sys.executable} -c "{other}" 2>&1; true'
+        )
     sockets = disguised(f"find /run /tmp /var/tmp {server.data} -type s 2>/dev/null; true")
     assert await run(server.client, session, sockets) == ""
 
@@ -303,3 +349,27 @@ async def test_no_session_with_more_network_works_for_an_agent(place: ToolServer
         agent, "agor_sessions_prompt", sessionId=weak, prompt="hello", mode="continue"
     )
     assert "confines less than auto, strict" in approval["reason"]
+
+
+async def test_no_session_with_more_hosts_works_for_an_agent(place: ToolServer) -> None:
+    """S6: Neither another agent's model nor an MCP server widens the network of a strict agent, in whatever mode."""
+    await place.rule("allow", "bough/*")
+    parent = await place.session("bypassPermissions", sandboxProfile="strict")
+    agent = await place.agent(parent)
+    for tool, arguments in (
+        ("agor_sessions_spawn", {"prompt": "hello"}),
+        ("agor_sessions_create", {"worktreeId": place.repo_id}),
+        ("agor_sessions_prompt", {"sessionId": parent, "prompt": "hello", "mode": "subsession"}),
+    ):
+        approval = await place.asked_every_time(agent, tool, agenticTool="opencode", **arguments)
+        assert "does not allow" in approval["reason"] and "opencode.ai" in approval["reason"]
+    server = {"name": "notes", "transport": "http", "url": "http://127.0.0.1:9/mcp"}
+    server_id = (await place.client.post("/api/mcp-servers", server))["id"]
+    approval = await place.asked_every_time(agent, "agor_sessions_spawn", prompt="hello", mcpServerIds=[server_id])
+    assert "127.0.0.1:9" in approval["reason"]
+    wide = await place.child(parent)
+    await place.client.call("PATCH", f"/api/sessions/{wide}", json={"mcpServerIds": [server_id]})
+    arguments = {"sessionId": wide, "prompt": "hello", "mode": "continue"}
+    assert "127.0.0.1:9" in (await place.asked_every_time(agent, "agor_sessions_prompt", **arguments))["reason"]
+    await place.client.call("PATCH", f"/api/repos/{place.repo_id}", json={"sandboxHosts": ["127.0.0.1:9"]})
+    assert (await agent.does("agor_sessions_prompt", **arguments))["success"] is True

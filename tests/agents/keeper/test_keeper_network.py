@@ -1,16 +1,21 @@
 """The keeper and the proxy of a strict sandbox, without the sandbox: questions, answers, servers that come and go."""
 
+import asyncio
 import os
+import signal
 import socket
 import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bough.agents.keeper import files
 from bough.agents.keeper.agent_process import PORTS_FD
 from bough.agents.keeper_client.keeper_link import KeeperLink
 from bough.agents.keeper_client.start_keeper import start_keeper
+from bough.agents.link import LinkClosed
 from bough.agents.network import open_ports
 from tests.agents.keeper_peers import Keepers, read
 from tests.support.eventually import eventually
@@ -113,6 +118,25 @@ async def test_the_proxy_ends_with_its_agent(keepers: Keepers) -> None:
     exit = await link.end()
     assert exit.code == 0
     assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and _is_marked(pid, link.folder.name)]
+
+
+async def test_an_agent_ends_with_its_proxy(keepers: Keepers) -> None:
+    """S6: An agent that has lost its network is ended, so that its turn continues with a new one."""
+    link = await start(keepers.root)
+    await link.send(b"listed.invalid:443", "1")
+    await read(link, 1)
+    [proxy] = [pid for pid in os.listdir("/proc") if pid.isdigit() and _is_proxy(pid, link.folder.name)]
+    os.kill(int(proxy), signal.SIGKILL)
+    with pytest.raises(LinkClosed):
+        await asyncio.wait_for(link.receive(), 60)
+    await link.end()
+
+
+def _is_proxy(pid: str, name: str) -> bool:
+    try:
+        return _is_marked(pid, name) and b"bough.agents.network" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _is_marked(pid: str, name: str) -> bool:

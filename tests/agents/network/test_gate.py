@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bough.agents.network import gate as module
-from bough.agents.network.gate import ADDRESS, LOCAL, STILL_ASKED, TOO_MANY, Gate, Verdict
+from bough.agents.network.gate import ADDRESS, LOCAL, OVER, STILL_ASKED, TOO_MANY, Gate, Verdict
 from bough.agents.network.hosts import Target
 from tests.support.eventually import eventually
 
@@ -19,7 +19,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.gate = Gate(["api.example"], ["10.0.0.5:80"], self.names.append)
+        self.gate = Gate(["api.example"], ["10.0.0.5:80"], self.names.append, ["mcp.example:8443"])
 
 
 async def test_the_list_decides_first() -> None:
@@ -69,3 +69,39 @@ async def test_nobody_waits_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     asked.gate.answer("new.example", allowed=True, reason="", remembered=True)
     assert await asked.gate.decide(NEW) == Verdict(True)
     assert asked.names.count("new.example") == 1
+
+
+async def test_services_outlive_the_list() -> None:
+    """S6: A new list keeps the agent's model and MCP servers open. Their names are trusted no more than others."""
+    asked = Asked()
+    asked.gate.reset(["internal:git.example"])
+    assert await asked.gate.decide(Target("mcp.example", 8443)) == Verdict(True)
+    targets = [Target("mcp.example", 8443), Target("git.example", 443), Target("10.0.0.5", 80)]
+    assert [asked.gate.reach(target) for target in targets] == ["public", "internal", "any"]
+
+
+async def test_a_question_without_an_answer_ends_with_its_prompt() -> None:
+    """S6: A host whose question was lost can be asked about again after the next prompt."""
+    asked = Asked()
+    waiting = asyncio.create_task(asked.gate.decide(NEW))
+    await eventually(lambda: asked.names == ["new.example"], "it asks")
+    asked.gate.reset([])
+    assert await waiting == Verdict(False, OVER)
+    again = asyncio.create_task(asked.gate.decide(NEW))
+    await eventually(lambda: len(asked.names) == 2, "it asks again")
+    asked.gate.answer("new.example", allowed=True, reason="", remembered=False)
+    assert await again == Verdict(True)
+
+
+async def test_a_list_that_changes_in_a_turn() -> None:
+    """S6: What was allowed is asked about again; denials and open questions stay."""
+    asked = Asked()
+    asked.gate.answer("allowed.example", allowed=True, reason="", remembered=True)
+    asked.gate.answer("denied.example", allowed=False, reason="No.", remembered=True)
+    waiting = asyncio.create_task(asked.gate.decide(NEW))
+    await eventually(lambda: asked.names == ["new.example"], "it asks")
+    asked.gate.reset([], same_turn=True)
+    assert asked.gate.known(Target("allowed.example", 443)) is None
+    assert asked.gate.known(Target("denied.example", 443)) == Verdict(False, "No.")
+    asked.gate.answer("new.example", allowed=True, reason="", remembered=True)
+    assert await waiting == Verdict(True)

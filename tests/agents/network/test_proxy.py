@@ -7,16 +7,21 @@ import contextlib
 import socket
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 
 from bough.agents.network import dial as dial_module
 from bough.agents.network import proxy as module
+from bough.agents.network.addresses import Reach
+from bough.agents.network.control import MORE, MOST_LOGGED, Control
 from bough.agents.network.dial import NotPublic, dial
 from bough.agents.network.gate import Gate
 from bough.agents.network.hosts import Target
 from bough.agents.network.proxy import Door, Proxy
+from tests.support.eventually import eventually
 
+REACHES: tuple[Reach, ...] = ("public", "internal")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
@@ -38,6 +43,7 @@ class Served:
 
     origin: Origin
     gate: Gate
+    proxy: Proxy
     port: int
     door: int
     notes: list[tuple[str, str]]
@@ -52,6 +58,18 @@ class Served:
         finally:
             writer.close()
             await writer.wait_closed()
+
+
+def quiet(_target: Target, _decision: str, _reason: str) -> None:
+    """Writes nothing down."""
+
+
+def is_anything(_address: str, _reach: Reach) -> bool:
+    return True
+
+
+def is_nothing(_sock: socket.socket) -> bool:
+    return False
 
 
 def listening() -> socket.socket:
@@ -92,7 +110,7 @@ async def served() -> AsyncGenerator[Served]:
         ports = [listener.getsockname()[1] for listener in listeners]
         servers = [await proxy.listen(listeners[0]), await proxy.listen(listeners[1], Door(hosted.target, "/mcp/"))]
         try:
-            yield Served(hosted, gate, ports[0], ports[1], notes)
+            yield Served(hosted, gate, proxy, ports[0], ports[1], notes)
         finally:
             for server in servers:
                 server.close()
@@ -118,10 +136,10 @@ async def test_a_tunnel(served: Served) -> None:
     ("target", "reason"),
     [
         ("evil.example:443", "No."),
-        ("169.254.169.254:80", "Addresses are never allowed"),
-        ("[::ffff:10.0.0.1]:80", "Addresses are never allowed"),
-        ("localhost:80", "this machine itself"),
-        ("127.0.0.1:1", "this machine itself"),
+        ("169.254.169.254:80", "addresses cannot be approved"),
+        ("[::ffff:10.0.0.1]:80", "addresses cannot be approved"),
+        ("localhost:80", "This is the local machine"),
+        ("127.0.0.1:1", "This is the local machine"),
     ],
 )
 async def test_other_hosts_are_blocked(served: Served, target: str, reason: str) -> None:
@@ -158,7 +176,7 @@ async def test_an_allowed_name_leads_to_no_private_address(
     assert answer.startswith("HTTP/1.1 403 ") and "not on the public internet" in answer
     assert served.origin.heads == []
     with pytest.raises(NotPublic):
-        await dial(Target("inside.example", 443), trusted=False)
+        await dial(Target("inside.example", 443), "public")
 
 
 async def test_a_public_address_of_this_machine(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,16 +186,33 @@ async def test_a_public_address_of_this_machine(served: Served, monkeypatch: pyt
         return [(socket.AF_INET, ("127.0.0.1", served.origin.port))]
 
     monkeypatch.setattr(dial_module, "_resolve", resolved)
-    monkeypatch.setattr(dial_module, "is_public", lambda _address: True)
-    with pytest.raises(NotPublic, match="this machine itself"):
-        await dial(Target("inside.example", 443), trusted=False)
+    monkeypatch.setattr(dial_module, "is_within", is_anything)
+    for reach in REACHES:
+        with pytest.raises(NotPublic, match="this machine itself"):
+            await dial(Target("inside.example", 443), reach)
+
+
+async def test_an_address_that_does_not_answer(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: The next address is tried as well, so that a network that leads nowhere costs little."""
+
+    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+        port = served.origin.port
+        return [
+            (socket.AF_INET6, ("::1", port)),
+            (socket.AF_INET6, ("::1", port)),
+            (socket.AF_INET, ("127.0.0.1", port)),
+        ]
+
+    monkeypatch.setattr(dial_module, "_resolve", resolved)
+    with await dial(Target("inside.example", 443), "any") as sock:
+        assert sock.getpeername()[0] == "127.0.0.1"
 
 
 async def test_a_door_opens_one_path(served: Served) -> None:
     """S6: Of Bough's server, the sandbox reaches its tools and nothing else."""
     ok = await served.send(b"POST /mcp/ HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", served.door)
     assert ok == ANSWER
-    for path in ("/api/sessions", "/", "/mcp/../api", "/mcpx", "//mcp/", "http://127.0.0.1/api"):
+    for path in ("/api/sessions", "/", "/mcp/../api", "/mcpx", "//mcp/", "/mcp//", "/mcp/x", "http://127.0.0.1/api"):
         answer = await served.send(f"GET {path} HTTP/1.1\r\n\r\n".encode(), served.door)
         assert answer.startswith(b"HTTP/1.1 403 "), path
     assert len(served.origin.heads) == 1
@@ -189,6 +224,8 @@ async def test_a_door_takes_one_request_for_each_connection(served: Served) -> N
     assert await served.send(b"POST /mcp HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}" + smuggled, served.door) == ANSWER
     chunked = b"POST /mcp HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     assert (await served.send(chunked + smuggled, served.door)).startswith(b"HTTP/1.1 400 ")
+    hidden = b"POST /mcp HTTP/1.1\r\nTransfer-Encoding:\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
+    assert (await served.send(hidden + b"0\r\n\r\n" + smuggled, served.door)).startswith(b"HTTP/1.1 400 ")
     lengths = b"POST /mcp HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 2\r\n\r\n{}"
     assert (await served.send(lengths, served.door)).startswith(b"HTTP/1.1 400 ")
     assert len(served.origin.heads) == 1 and b"Connection: close" in served.origin.heads[0]
@@ -196,10 +233,96 @@ async def test_a_door_takes_one_request_for_each_connection(served: Served) -> N
 
 async def test_a_door_without_a_service(served: Served) -> None:
     """S6: While Bough's server does not run, the connection just closes."""
-    proxy, listener = Proxy(served.gate, lambda *_: None), listening()
+    proxy, listener = Proxy(served.gate, quiet), listening()
     with socket.create_server(("127.0.0.1", 0)) as closed:
         free = closed.getsockname()[1]
     server = await proxy.listen(listener, Door(Target("127.0.0.1", free)))
     assert await served.send(b"hello", listener.getsockname()[1]) == b""
     server.close()
     await proxy.close()
+
+
+async def test_an_early_answer_reaches_the_client(served: Served) -> None:
+    """S6: A service that refuses a request before it has read the body is heard."""
+    head = b"POST /mcp/ HTTP/1.1\r\nContent-Length: 100000000\r\n\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.door)
+    writer.write(head + b"x" * 10_000_000)
+    async with asyncio.timeout(30):
+        assert await reader.read() == ANSWER
+    writer.transport.abort()
+
+
+async def test_a_client_that_ends_its_side_gets_the_answer(served: Served) -> None:
+    """S6: The end of a request is not the end of the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.door)
+    writer.write(b"POST /mcp/ HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+    writer.write_eof()
+    async with asyncio.timeout(30):
+        assert await reader.read() == ANSWER
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_revoked_host_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: Open connections end with the permission; others go on."""
+
+    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+        return [(socket.AF_INET, ("127.0.0.1", served.origin.port))]
+
+    monkeypatch.setattr(dial_module, "_resolve", resolved)
+    monkeypatch.setattr(dial_module, "is_within", is_anything)
+    monkeypatch.setattr(dial_module, "_is_this_machine", is_nothing)
+    connections: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+    for target in ("inside.example:443", f"127.0.0.1:{served.origin.port}"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())
+        assert await reader.readuntil(b"\r\n\r\n") == module.ESTABLISHED
+        connections.append((reader, writer))
+    served.gate.reset([], same_turn=True)
+    served.proxy.close_revoked()
+    (revoked, revoked_writer), (other, other_writer) = connections
+    with contextlib.suppress(ConnectionResetError):
+        async with asyncio.timeout(30):
+            assert await revoked.read() == b""
+    other_writer.write(b"GET / HTTP/1.1\r\n\r\n")
+    async with asyncio.timeout(30):
+        assert await other.read() == ANSWER
+    for writer in (revoked_writer, other_writer):
+        writer.transport.abort()
+
+
+async def test_a_client_that_does_not_wait(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: A program that gives up while a person is asked holds no connection."""
+    monkeypatch.setattr(module, "WATCH", 0.01)
+    asked: list[str] = []
+    gate = Gate([], [], asked.append)
+    proxy, listener = Proxy(gate, quiet), listening()
+    server = await proxy.listen(listener)
+    _, writer = await asyncio.open_connection("127.0.0.1", listener.getsockname()[1])
+    writer.write(b"CONNECT new.example:443 HTTP/1.1\r\n\r\n")
+    await eventually(lambda: asked == ["new.example"], "a person is asked")
+    assert proxy.open == 1
+    writer.transport.abort()
+    await eventually(lambda: proxy.open == 0, "the connection is forgotten")
+    server.close()
+    await proxy.close()
+
+
+def test_denials_do_not_silence_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    """S6: Each decision has its own bound in the log, and a new prompt begins again."""
+    sent: list[bytes] = []
+
+    class Writer:
+        def write(self, data: bytes) -> None:
+            sent.append(data)
+
+    control = Control(asyncio.StreamReader(loop=asyncio.new_event_loop()), cast("asyncio.StreamWriter", Writer()))
+    for port in range(1, MOST_LOGGED + 100):
+        control.note(Target("1.2.3.4", port), "denied", "No.")
+    control.note(Target("api.example", 443), "allowed", "")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(sent) == MOST_LOGGED + 2
+    assert MORE in lines[-2] and lines[-1].endswith("allowed api.example:443")
+    control.forget_logged()
+    control.note(Target("1.2.3.4", 1), "denied", "No.")
+    assert len(sent) == MOST_LOGGED + 3

@@ -64,7 +64,7 @@ async def _connect(address: ResolvedAddress, reach: Reach) -> socket.socket:
         async with asyncio.timeout(CONNECT_WITHIN):
             await asyncio.get_running_loop().sock_connect(sock, address[1])
         # An address of this machine in another network leads to it, too.
-        if reach != "any" and sock.getsockname()[0] == sock.getpeername()[0]:
+        if reach != "any" and _is_this_machine(sock):
             raise NotPublic("Its name leads to this machine itself.")
     except TimeoutError as error:
         sock.close()
@@ -76,6 +76,10 @@ async def _connect(address: ResolvedAddress, reach: Reach) -> socket.socket:
         sock.close()
         raise
     return sock
+
+
+def _is_this_machine(sock: socket.socket) -> bool:
+    return sock.getsockname()[0] == sock.getpeername()[0]
 
 
 async def _give_up(attempts: set[asyncio.Task[socket.socket]]) -> None:

@@ -53,6 +53,11 @@ class Proxy:
         self._targets: dict[asyncio.Task[None], Target] = {}
         self._waiting = 0
 
+    @property
+    def open(self) -> int:
+        """The number of connections."""
+        return len(self._connections)
+
     async def listen(self, listener: socket.socket, door: Door | None = None) -> asyncio.Server:
         """Serves a port of the box: a door, or the proxy itself."""
 

@@ -14,7 +14,7 @@ from bough.agents.keeper.agent_process import PORTS_FD
 from bough.agents.network import open_ports
 from bough.agents.network.hosts import Target, is_endpoint, is_loopback, parse_target, target_of_url
 from bough.agents.sandbox.socket_filter import socket_filter
-from bough.errors import Invalid
+from bough.errors import AgentFailed
 
 LOCALHOST = "127.0.0.1"
 PROXY_PORT = 47128
@@ -48,7 +48,7 @@ class OwnNetwork:
 
 def plan(patterns: Iterable[str], services: Iterable[str], tools: str | None) -> OwnNetwork:
     """Plans a network. `patterns` are the allowed hosts; `services` the addresses (URLs) of servers that a person has
-    configured; `tools` is the address of Bough's own tools. Raises `Invalid` if there are too many services."""
+    configured; `tools` is the address of Bough's own tools. Raises `AgentFailed` if there are too many services."""
     allowed = list(dict.fromkeys(patterns))
     servers = service_patterns(services)
     doors: Doors = {}
@@ -60,7 +60,7 @@ def plan(patterns: Iterable[str], services: Iterable[str], tools: str | None) ->
         if endpoint not in own:
             _place(parse_target(endpoint), doors, trusted)
     if len(doors) > MOST_DOORS:
-        raise Invalid(
+        raise AgentFailed(
             "too_many_services",
             f"The strict sandbox can open at most {MOST_DOORS} services of this machine; {len(doors)} are listed.",
         )

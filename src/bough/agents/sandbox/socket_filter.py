@@ -1,5 +1,5 @@
-"""Builds the filter that leaves a strict box the usual kinds of sockets. Others, such as those between a virtual machine
-and its host, do not belong to the network of a box, so that its own network does not keep them out."""
+"""Builds the filter that leaves a strict box the usual kinds of sockets. Others, such as those between a virtual
+machine and its host, do not belong to the network of a box, so that its own network does not keep them out."""
 
 from __future__ import annotations
 

@@ -41,8 +41,9 @@ class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     - `setup`: a command and its arguments, run without a shell in each new worktree.
     - `copyIgnored`: globs of ignored files to copy from the working copy first.
     - `sandbox`: whether agents run in the sandbox here; null uses the server's setting.
-    - `sandboxProfile`: what the sandbox keeps from them; null uses the server's setting.
-    - `sandboxHosts`: hosts that strictly confined agents may reach here, in addition to the server's.
+    - `sandboxProfile`: the profile of the sandbox, `workspace` or `strict`; null uses the server's setting.
+    - `sandboxHosts`: hosts that strictly confined agents may reach here, in addition to the server's. The list
+      replaces the one before.
     - `boardId`, `x`, `y`: where the card of its own folder is; null takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET

@@ -125,13 +125,15 @@ def change(
         typer.Option(
             "--sandbox-profile",
             metavar="workspace|strict|inherit",
-            help="What the sandbox keeps from agents here: workspace limits files, strict also hosts.",
+            help="Profile of the sandbox here: workspace limits files, strict also limits hosts.",
         ),
     ] = None,
     host: Annotated[
         list[str] | None,
         typer.Option(
-            "--sandbox-host", metavar="HOST", help="Host that strictly confined agents may reach here; repeatable."
+            "--sandbox-host",
+            metavar="HOST",
+            help="Host that strictly confined agents may reach here; repeatable. Replaces the list.",
         ),
     ] = None,
     no_host: Annotated[bool, typer.Option("--no-sandbox-host", help="Allow no additional hosts here.")] = False,

@@ -42,7 +42,7 @@ ProfileChoice = Annotated[
     typer.Option(
         "--sandbox-profile",
         metavar="workspace|strict|inherit",
-        help="What the sandbox limits: workspace the files, strict also the hosts; inherit is the default.",
+        help="Profile of the sandbox: workspace limits files, strict also limits hosts; inherit is the default.",
     ),
 ]
 Env = Annotated[

@@ -162,7 +162,7 @@ class Session(msgspec.Struct, rename="camel"):
     seen_at: str | None = None
     # Whether its agent runs in the sandbox; null uses the repo's or the server's setting.
     sandbox: Sandbox | None = None
-    # What the sandbox keeps from its agent; null uses the repo's or the server's setting.
+    # The profile of its sandbox; null uses the repo's or the server's setting.
     sandbox_profile: SandboxProfile | None = None
     # How its agent was confined at its last start, and the reason if it was not.
     confinement: Confinement | None = None

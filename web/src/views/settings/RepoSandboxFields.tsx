@@ -31,7 +31,7 @@ export function RepoSandboxFields({
       <SandboxProfileSelect value={value.profile} onChange={(profile) => onChange({ ...value, profile })} />
       <Field
         label="Hosts for the strict profile"
-        hint="One per line, for example api.example.com, *.example.com or localhost:11434."
+        hint="One per line, for example api.example.com, *.example.com, internal:git.example.com or localhost:11434."
       >
         <TextArea
           value={value.hosts}

@@ -1,4 +1,4 @@
-/** Chooses what the sandbox keeps from a session's agent. */
+/** Chooses the profile of the sandbox of a session or repository. */
 import { Field, Select } from "@/ui/controls/Field";
 import type { SandboxProfile } from "@/views/forms/state/draft";
 

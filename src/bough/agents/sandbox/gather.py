@@ -13,6 +13,7 @@ from pathlib import Path
 from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
 from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
 from bough.agents.sandbox.profile import Box
+from bough.agents.sandbox.sockets import bound_sockets
 
 TEMPORARY = ("/tmp", "/var/tmp")
 # Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
@@ -96,6 +97,9 @@ def gather(request: BoxRequest) -> Box:
         writable += [folder, *git.writable]
     hidden = [data, *_hidden_worktrees(request.worktrees, folder)]
     hidden += [path for home in homes for path in credential_paths(home)]
+    if request.own_network:
+        # Not those in the session's folder, which come and go with what people run there.
+        hidden += [path for path in bound_sockets() if not _is_below(path, (folder, "/run", *TEMPORARY))]
     dotfiles = [path for home in homes for path in _dotfiles(home, folder, {*hidden, *writable})]
     return Box(
         cwd=cwd,

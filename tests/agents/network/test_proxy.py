@@ -308,7 +308,7 @@ async def test_a_client_that_does_not_wait(served: Served, monkeypatch: pytest.M
     await proxy.close()
 
 
-def test_denials_do_not_silence_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_denials_do_not_silence_the_log(capsys: pytest.CaptureFixture[str]) -> None:
     """S6: Each decision has its own bound in the log, and a new prompt begins again."""
     sent: list[bytes] = []
 
@@ -316,7 +316,7 @@ def test_denials_do_not_silence_the_log(capsys: pytest.CaptureFixture[str]) -> N
         def write(self, data: bytes) -> None:
             sent.append(data)
 
-    control = Control(asyncio.StreamReader(loop=asyncio.new_event_loop()), cast("asyncio.StreamWriter", Writer()))
+    control = Control(asyncio.StreamReader(), cast("asyncio.StreamWriter", Writer()))
     for port in range(1, MOST_LOGGED + 100):
         control.note(Target("1.2.3.4", port), "denied", "No.")
     control.note(Target("api.example", 443), "allowed", "")

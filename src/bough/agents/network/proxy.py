@@ -22,8 +22,6 @@ MOST_WAITING = 100
 """Connections that wait for a person's answer at a time; they leave room for those to allowed hosts."""
 WATCH = 1.0
 """Seconds between looks whether a client that waits for an answer is still there."""
-LINGER = 1.0
-"""Seconds for a client to read a refusal and close the connection."""
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 Note = Callable[[Target, str, str], None]
@@ -174,9 +172,9 @@ class Proxy:
         except BadRequest as error:
             await _refuse(client, 400, str(error))
             return
-        async with _connected(door.target, "any") as host:
-            host.writer.write(http_head.origin_head(request, door.target, request.target))
-            await streams.exchange(client, host, length)
+        with await dial(door.target, "any") as host:
+            head = http_head.origin_head(request, door.target, request.target)
+            await streams.exchange(client, host, head, length)
 
 
 def _length(request: Request) -> int:
@@ -207,12 +205,6 @@ async def _connected(target: Target, reach: Reach) -> AsyncGenerator[Stream]:
 
 
 async def _refuse(client: Stream, status: int, text: str) -> None:
-    """Answers with a refusal. Reads the rest of the request for a moment: closing a connection with unread data would
-    take the answer away from the client."""
+    """Answers with a refusal."""
     client.writer.write(http_head.refusal(status, text))
-    await client.writer.drain()
-    client.writer.write_eof()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LINGER):
-            while await client.reader.read(BLOCK):
-                pass
+    await streams.finish(client)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ BLOCK = 64 * 1024
 """Bytes that are read at once; a connection holds a few of these in memory at most."""
 ANSWER_WITHIN = 60.0
 """Seconds for an answer after the client has ended its side. It may still read, or be gone: nobody can tell."""
+LINGER = 1.0
+"""Seconds for a client to read an answer and close the connection."""
 CLOSE_WITHIN = 5.0
 """Seconds for a peer to read the rest before its connection is cut."""
 
@@ -26,24 +29,47 @@ async def pass_on(client: Stream, host: Stream) -> None:
     await _run(asyncio.FIRST_EXCEPTION, copy(client.reader, host.writer), copy(host.reader, client.writer))
 
 
-async def exchange(client: Stream, host: Stream, length: int) -> None:
-    """Passes a body of this length on, and the answer back. Ends with the answer, which may come before the whole body
-    was read; a host that reads no more still gets its answer through. Without a client, it ends after a while."""
+async def exchange(client: Stream, host: socket.socket, head: bytes, length: int) -> None:
+    """Passes a head and a body of this length on, and the answer back. Ends with the answer, which may come before the
+    whole body was read: a host that reads no more is heard nevertheless, since its socket is read and written
+    independently. Without a client, it ends after a while."""
+    loop = asyncio.get_running_loop()
 
     async def send() -> None:
         left = length
         with contextlib.suppress(OSError):  # The host reads no more; its answer may say why.
+            await loop.sock_sendall(host, head)
             while left and (block := await client.reader.read(min(left, BLOCK))):
-                host.writer.write(block)
-                await host.writer.drain()
+                await loop.sock_sendall(host, block)
                 left -= len(block)
         # A second request is never passed on.
-        while await client.reader.read(BLOCK):
-            pass
+        await discard(client.reader)
         if not left:
             await asyncio.sleep(ANSWER_WITHIN)
 
-    await _run(asyncio.FIRST_COMPLETED, copy(host.reader, client.writer), send())
+    async def answer() -> None:
+        while block := await loop.sock_recv(host, BLOCK):
+            client.writer.write(block)
+            await client.writer.drain()
+
+    await _run(asyncio.FIRST_COMPLETED, answer(), send())
+    await finish(client)
+
+
+async def finish(client: Stream) -> None:
+    """Ends our side, and reads the rest of a request for a moment: closing a connection with unread data would take the
+    answer away from the client."""
+    await client.writer.drain()
+    client.writer.write_eof()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LINGER):
+            await discard(client.reader)
+
+
+async def discard(reader: asyncio.StreamReader) -> None:
+    """Reads to the end."""
+    while await reader.read(BLOCK):
+        pass
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

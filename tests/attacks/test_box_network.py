@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 import sys
+import tempfile
 import threading
 from collections.abc import AsyncGenerator, Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -259,6 +261,21 @@ async def test_other_ways_out_are_closed(server: Running) -> None:
         )
     sockets = disguised(f"find /run /tmp /var/tmp {server.data} -type s 2>/dev/null; true")
     assert await run(server.client, session, sockets) == ""
+
+
+@needs_network
+async def test_sockets_of_other_programs_are_hidden(server: Running) -> None:
+    """S6: A socket in the file system leads out of the box, wherever it is."""
+    with tempfile.TemporaryDirectory(dir=Path.home()) as name, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{name}/daemon.sock")
+        listener.listen()
+        session = await strict(server)
+        connect = f"import socket; socket.socket(socket.AF_UNIX).connect('{name}/daemon.sock')"
+        answer = await run(server.client, session, disguised(f'{sys.executable} -c "{connect}" 2>&1; true'))
+        assert "Permission denied" in answer or "Connection refused" in answer
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
 
 
 @needs_network

@@ -150,10 +150,39 @@ async def test_other_hosts_are_blocked(served: Served, target: str, reason: str)
     assert [decision for _, decision in served.notes] == ["denied"]
 
 
-@pytest.mark.parametrize("request_line", ["GET / HTTP/1.1", "CONNECT 127.1:80 HTTP/1.1", "nonsense"])
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        *("GET / HTTP/1.1", "CONNECT 127.1:80 HTTP/1.1", "nonsense", "GET /", "PRI * HTTP/2.0"),
+        *("CONNECT 0177.0.0.1:80 HTTP/1.1", "CONNECT 0x7f.0x0.0x0.0x1:80 HTTP/1.1", "CONNECT inside.example HTTP/1.1"),
+        *(
+            "GET http://inside.example:80:81/ HTTP/1.1",
+            "GET http://inside.exa\tmple/ HTTP/1.1",
+            "GET ftp://x/ HTTP/1.1",
+        ),
+        *("GET http://inside.example\0.evil.example/ HTTP/1.1", "GET file:///etc/passwd HTTP/1.1"),
+        *("GET http://inside.example/\nX HTTP/1.1", "GET http://inside.example/ HTTP/1.1\nX:y"),
+    ],
+)
 async def test_bad_requests(served: Served, request_line: str) -> None:
     """S6: What the proxy does not understand is refused."""
     assert (await served.send(f"{request_line}\r\n\r\n".encode())).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("address", "target"),
+    [
+        ("http://inside.example@127.0.0.1:1/", "127.0.0.1:1"),
+        ("http://127.0.0.1:1\\@evil.example/", "evil.example:80"),
+        ("http://evil.example#@inside.example/", "evil.example:80"),
+        ("http://evil.example?@inside.example/", "evil.example:80"),
+        ("http://[::1%25lo]:1/", "[::1%25lo]:1"),
+    ],
+)
+async def test_odd_addresses_name_one_host(served: Served, address: str, target: str) -> None:
+    """S6: The host that is decided about is the one that would be connected."""
+    assert (await served.send(f"GET {address} HTTP/1.1\r\n\r\n".encode())).startswith(b"HTTP/1.1 403 ")
+    assert served.notes == [(target, "denied")]
 
 
 async def test_a_long_head_is_refused(served: Served) -> None:

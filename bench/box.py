@@ -8,16 +8,19 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from bench import measure
 from bench.measure import Sample
 from bench.report import Result, Row, duration
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
-from bough.agents.sandbox.detect import detect
+from bough.agents.sandbox.detect import Availability, detect
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
+from bough.agents.sandbox.own_network import plan
 from bough.agents.sandbox.profile import Limits, arguments, limited
 from bough.model.ids import new_id
 from tests.support.repos import make_repo
@@ -66,31 +69,55 @@ async def run() -> Result:
             env=dict(os.environ),
             command=[sys.executable],
         )
-        box = [*arguments(available.program, gather(request)), "--", *limited(shutil.which("prlimit"), LIMITS)]
+        box = _box(available.program, request)
         env = box_env(os.environ, folder / "data")
         rows = [
-            await _starts(folder / "keepers", str(repo), box, env),
+            await _starts("agent asked for to first answer", folder / "keepers", str(repo), Start(box, env)),
+            await _strict(folder / "strict", available, request, env),
             await _work("files: 3,000 written, read and removed", FILES, str(repo), box),
             await _work("processes: 150 started", PROCESSES, str(repo), box),
         ]
     return Result(title="box", about=_ABOUT, rows=rows)
 
 
+class Start(NamedTuple):
+    """How an agent is started: the words before its command, its environment, and the start of its proxy."""
+
+    box: Sequence[str]
+    env: Mapping[str, str]
+    network: Mapping[str, Any] | None = None
+
+
+def _box(program: str, request: BoxRequest) -> list[str]:
+    return [*arguments(program, gather(request)), "--", *limited(shutil.which("prlimit"), LIMITS)]
+
+
 _ABOUT = """\
-- **Ours:** the same program in the sandbox, in the profile `workspace`.
+- **Ours:** the same program in the sandbox, in the profile `workspace` unless the row says otherwise.
 - **Floor:** the program without it.
 - **Start:** from the request for an agent to its answer to `initialize`, each under a keeper.
 - **Work:** the time that a script inside needs, without its own start."""
 
 
-async def _starts(root: Path, cwd: str, box: Sequence[str], env: dict[str, str]) -> Row:
+async def _strict(root: Path, available: Availability, request: BoxRequest, env: Mapping[str, str]) -> Row:
+    name = "the same in the profile strict"
+    if available.program is None or available.network_reason:
+        return Row(name=name, ours="does not work here")
+    network = plan([], [], None)
+    readable = [*request.readable, *network.readable]
+    box = _box(available.program, replace(request, own_network=True, readable=readable))
+    start = Start([*box, *network.words], {**env, **network.env}, network.start)
+    return await _starts(name, root, request.cwd, start)
+
+
+async def _starts(name: str, root: Path, cwd: str, start: Start) -> Row:
     launcher = KeeperLauncher(root)
-    measures = _start(launcher, cwd, (), dict(os.environ)), _start(launcher, cwd, box, env)
+    measures = _start(launcher, cwd, Start((), dict(os.environ))), _start(launcher, cwd, start)
     await measure.alternate(1, *measures)
     floor, ours = await measure.alternate(STARTS, *measures)
     later = ours.median - floor.median
     return Row(
-        name="agent asked for to first answer",
+        name=name,
         floor=duration(floor),
         ours=duration(ours),
         ratio=f"+{later * 1e3:.0f} ms",
@@ -100,14 +127,12 @@ async def _starts(root: Path, cwd: str, box: Sequence[str], env: dict[str, str])
     )
 
 
-def _start(
-    launcher: KeeperLauncher, cwd: str, box: Sequence[str], env: dict[str, str]
-) -> Callable[[], Awaitable[float]]:
+def _start(launcher: KeeperLauncher, cwd: str, how: Start) -> Callable[[], Awaitable[float]]:
     async def started() -> float:
         name = new_id()
         command = [sys.executable, "-m", "tests.support.misbehaving_agents.echo"]
         start = time.perf_counter()
-        link = await launcher.start(name, command, cwd=cwd, env=env, box=box)
+        link = await launcher.start(name, command, cwd=cwd, env=how.env, box=how.box, network=how.network)
         try:
             await link.send(INITIALIZE, "initialize")
             await link.receive()

@@ -14,8 +14,9 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import msgspec
 from msgspec import Meta
 
+from bough.agents.network.hosts import BadHost, parse_patterns
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Headless
 
 # Older variable names that work in addition to BOUGH_*.
@@ -132,6 +133,20 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             "them where bubblewrap works, required starts no agent without it, off confines none."
         ),
     ] = "auto"
+    sandbox_profile: Annotated[
+        SandboxProfile,
+        Meta(
+            description="Profile of the sandbox, unless the repo or session says otherwise: workspace limits the files "
+            "that agents reach, strict also the hosts."
+        ),
+    ] = "workspace"
+    sandbox_hosts: Annotated[
+        str,
+        Meta(
+            description="Hosts, separated by commas, that strictly confined agents may reach in addition to their "
+            "model's: api.example.com, *.example.com, internal:git.example.com, localhost:11434."
+        ),
+    ] = ""
     sandbox_read: Annotated[
         str,
         Meta(description="Hidden paths, separated by commas, that confined agents may read after all."),
@@ -217,6 +232,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         return with_password(url, password)
 
     @property
+    def sandbox_host_patterns(self) -> list[str]:
+        return parse_patterns(self.sandbox_hosts)
+
+    @property
     def sandbox_read_paths(self) -> list[str]:
         return _paths(self.sandbox_read)
 
@@ -296,7 +315,12 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
 
 def _convert(name: str, value: Any, origin: str) -> Any:
     try:
-        return msgspec.convert(value, FIELDS[name].type, strict=False)
+        converted = msgspec.convert(value, FIELDS[name].type, strict=False)
+        if name == "sandbox_hosts":
+            parse_patterns(converted)
+        return converted
+    except BadHost as error:
+        raise Invalid("bad_setting", f"{origin}: {error}") from error
     except msgspec.ValidationError as error:
         raise Invalid("bad_setting", f"{origin}: {value!r} is not valid for {name}; use {_expected(name)}.") from error
 

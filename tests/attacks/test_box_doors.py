@@ -11,6 +11,8 @@ from bough.agents.sandbox.detect import Availability, SandboxProbe
 from bough.core.sessions.requests import NewSession
 from bough.core.tool_calls import service
 from bough.core.trees.branch import Branch
+from bough.core.worktrees.repos import RepoPatch
+from bough.errors import Denied
 from bough.model.sandbox import Sandbox
 from bough.model.session import Caller
 from tests.support.repos import make_repo
@@ -69,6 +71,15 @@ async def test_a_branch_of_a_less_confined_session(place: ToolServer) -> None:
             assert (await place.get(branched.session_id))["sandbox"] == stored
     branched = await branches.fork(Caller(), source, Branch())
     assert (await place.get(branched.session_id))["sandbox"] == "off"
+
+
+async def test_only_people_choose_what_the_sandbox_keeps(place: ToolServer) -> None:
+    """S6: No agent changes the sandbox of a repository, its profile or its hosts."""
+    repo_id, agent = await open_repo(place), Caller(kind="session", id=await place.session())
+    patches = (RepoPatch(sandbox="off"), RepoPatch(sandbox_profile="workspace"), RepoPatch(sandbox_hosts=["x.example"]))
+    for patch in patches:
+        with pytest.raises(Denied):
+            await place.server.services.repos.patch(agent, repo_id, patch)
 
 
 async def test_prompting_a_less_confined_session_needs_a_person(place: ToolServer) -> None:

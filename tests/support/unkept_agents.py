@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
@@ -13,8 +14,16 @@ class Processes:
     """A launcher whose agents cannot be found again."""
 
     async def start(
-        self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        box: Sequence[str] = (),
+        network: Mapping[str, Any] | None = None,
     ) -> Link:
+        assert network is None, "Without a keeper there is no proxy."
         return await start_process([*box, *command], cwd=cwd, env=env)
 
     async def attach(self, name: str, last: int) -> Link:

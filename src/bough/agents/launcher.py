@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from bough.agents.link import Link
 
@@ -12,10 +12,17 @@ class Launcher(Protocol):
     """Starts agents by name, and finds them by name after a restart of the server."""
 
     async def start(
-        self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        box: Sequence[str] = (),
+        network: Mapping[str, Any] | None = None,
     ) -> Link:
-        """Starts an agent behind the words of its box, if it has one. Raises `AgentFailed` (`agent_missing`) if it
-        cannot be started."""
+        """Starts an agent behind the words of its box, if it has one, and the proxy of the box with the settings in
+        `network`. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
         ...
 
     async def attach(self, name: str, last: int) -> Link:

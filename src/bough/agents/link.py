@@ -3,7 +3,8 @@
 `process_link` holds the pipes itself; `keeper.keeper_link` talks to the keeper that does.
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -75,4 +76,17 @@ class Link(Protocol):
 
     async def leave(self) -> None:
         """Disconnects without ending the agent if it can outlive this process; otherwise ends it."""
+        ...
+
+
+@runtime_checkable
+class NetworkLink(Protocol):
+    """A link to an agent whose box may have a network of its own, with a proxy that asks about hosts."""
+
+    def on_network(self, listener: Callable[[dict[str, Any]], None]) -> None:
+        """Passes messages of the proxy to a listener."""
+        ...
+
+    def send_hosts(self, message: dict[str, Any]) -> None:
+        """Sends an answer or a list of hosts to the proxy."""
         ...

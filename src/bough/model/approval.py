@@ -11,12 +11,16 @@ Decision = Literal["allow", "allow_always", "deny"]
 OptionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 # The values of `tool_kind` that are not kinds of an agent's tool uses: a call of one of Bough's tools, which may
-# outlive its turn, and the questions that hold a turn, for which no agent waits.
+# outlive its turn; a host that a program of the agent wants to reach; and the questions that hold a turn, for which no
+# agent waits.
 CALL_KIND = "call"
+NETWORK_KIND = "network"
 INTERRUPTED_KIND = "interrupted"
 TRUST_KIND = "trust"
 LIMIT_KIND = "limit"
 HELD_TURN_KINDS = (INTERRUPTED_KIND, TRUST_KIND, LIMIT_KIND)
+# Questions for which the turn itself does not wait.
+BESIDE_TURN_KINDS = (CALL_KIND, NETWORK_KIND)
 
 
 class Option(msgspec.Struct, rename="camel"):

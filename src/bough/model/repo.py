@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]
@@ -46,6 +46,10 @@ class Repo(msgspec.Struct, rename="camel"):
     y: float | None = None
     # Whether agents run in the sandbox here, unless the session says otherwise; null uses the server's setting.
     sandbox: Sandbox | None = None
+    # The profile of the sandbox here, unless the session says otherwise; null uses the server's setting.
+    sandbox_profile: SandboxProfile | None = None
+    # Hosts that strictly confined agents may reach here, in addition to the server's.
+    sandbox_hosts: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"[]"))
 
 
 class Worktree(msgspec.Struct, rename="camel"):

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from bough.errors import Invalid
-from bough.model.sandbox import Confinement, Sandbox
+from bough.model.sandbox import Confinement, Sandbox, SandboxProfile
 
 Status = Literal["active", "completed", "cancelled", "error"]
 Activity = Literal["not_started", "idle", "running", "waiting_permission"]
@@ -164,6 +164,8 @@ class Session(msgspec.Struct, rename="camel"):
     seen_at: str | None = None
     # Whether its agent runs in the sandbox; null uses the repo's or the server's setting.
     sandbox: Sandbox | None = None
+    # The profile of its sandbox; null uses the repo's or the server's setting.
+    sandbox_profile: SandboxProfile | None = None
     # How its agent was confined at its last start, and the reason if it was not.
     confinement: Confinement | None = None
     unconfined_reason: str | None = None

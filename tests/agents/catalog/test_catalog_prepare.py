@@ -17,7 +17,7 @@ from bough.agents.catalog.entry import (
     Login,
     ModeSettings,
     RepositoryFiles,
-    SandboxFiles,
+    SandboxNeeds,
     SettingsFolder,
     StartSettings,
 )
@@ -87,7 +87,7 @@ def test_inherited_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         login=Login(env=["TINY_KEY"], also={"USE_CLOUD": ["CLOUD_*"], "USE_OTHER": ["OTHER_*"]}),
         start={"default": StartSettings(json_env={"TINY_CONFIG": {"a": 1}})},
         home=SettingsFolder(variable="TINY_HOME", user="~/.tiny"),
-        sandbox=SandboxFiles(write=["$TINY_STATE/x"]),
+        sandbox=SandboxNeeds(write=["$TINY_STATE/x"]),
     )
     env = prepared(tmp_path, agent).env
     assert {*usual, *named} <= env.keys() and "PATH" in env

@@ -45,7 +45,8 @@ def test_notes() -> None:
 
 def test_files() -> None:
     """O2: Every file in a keeper's folder is documented."""
-    assert set(names("The folder")) == {files.KEEPER, files.START, files.EXIT, files.SOCKET, journal.NAME, LOG}
+    known = {files.KEEPER, files.START, files.EXIT, files.SOCKET, files.NETWORK_LOG, journal.NAME, LOG}
+    assert set(names("The folder")) == known
     assert f"`{files.MARK}=NAME`" in DOCS
 
 

@@ -200,3 +200,13 @@ def test_the_reason_is_told() -> None:
 
     probe = SandboxProbe(look)
     assert probe.find() == probe.find() and len(trials) == 1
+
+
+def test_a_strict_box_resolves_no_names(tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: The sockets of name services are files and would lead out of a network of its own."""
+    service = tmp_path / "run" / "resolve"
+    service.mkdir(parents=True)
+    monkeypatch.setattr(module, "READABLE_RUN", (str(service),))
+    assert str(service) in box(tmp_path, repo).readable
+    strict = box(tmp_path, repo, own_network=True)
+    assert str(service) not in strict.readable and strict.own_network

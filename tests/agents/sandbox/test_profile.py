@@ -70,3 +70,9 @@ def test_limits_are_set_inside() -> None:
     limits = Limits(memory=1, processes=2, open_files=3)
     assert limited("/usr/bin/prlimit", limits)[1:] == ["--data=1", "--nproc=2", "--nofile=3", "--core=0", "--"]
     assert limited(None, limits) == []
+
+
+def test_a_strict_box_has_its_own_network() -> None:
+    """S6: Only the strict profile takes the network away."""
+    assert "--unshare-net" not in arguments("/usr/bin/bwrap", Box(cwd="/w"))
+    assert "--unshare-net" in arguments("/usr/bin/bwrap", Box(cwd="/w", own_network=True))

@@ -62,6 +62,7 @@ class StoredRows:
                 git_state=raw({}),
                 headless=None,
                 sandbox=None,
+                sandbox_profile=None,
                 kind=kind,
                 source=source,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -91,8 +92,9 @@ class SettingsFolder(_Table):
     programs: dict[str, list[str]] = {}
 
 
-class SandboxFiles(_Table):
-    """The agent's own files, for its sandbox. `~` and variables are expanded as the agent sees them."""
+class SandboxNeeds(_Table):
+    """What the agent needs in its sandbox: its own files and its model's hosts. `~` and variables in paths are expanded
+    as the agent sees them."""
 
     # Files and folders that the agent writes: conversations, caches, its login. A name that ends like a file's
     # (`.json`, `.toml` and the like) is a file. Missing folders and JSON files are created.
@@ -109,6 +111,17 @@ class SandboxFiles(_Table):
     protect: list[str] = []
     # Whether an approved plan is carried out in the same turn. The mode `plan` then keeps the folder writable.
     plans_continue: bool = False
+    # Hosts that it may reach in the strict profile: `host`, `*.domain`, either with `:port`.
+    hosts: list[str] = []
+    # Variables that hold the address of another model server, whose host is then allowed, too.
+    host_variables: list[str] = []
+    # Variables in the strict profile, unless they are set: they keep the agent from reaching hosts that it can do
+    # without, about which people would be asked.
+    strict_env: dict[str, str] = {}
+
+    def model_urls(self, env: Mapping[str, str]) -> list[str]:
+        """Returns the addresses of model servers that an environment names."""
+        return [env[name] for name in self.host_variables if env.get(name)]
 
 
 class RepositoryFiles(_Table):
@@ -274,7 +287,7 @@ class CatalogEntry(_Table):
     start: dict[str, StartSettings] = {}
     home: SettingsFolder | None = None
     repository: RepositoryFiles = msgspec.field(default_factory=RepositoryFiles)
-    sandbox: SandboxFiles = msgspec.field(default_factory=SandboxFiles)
+    sandbox: SandboxNeeds = msgspec.field(default_factory=SandboxNeeds)
     corrections: Corrections = msgspec.field(default_factory=Corrections)
     quirks: Quirks = msgspec.field(default_factory=Quirks)
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)

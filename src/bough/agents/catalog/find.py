@@ -80,7 +80,7 @@ def own_variables(entry: CatalogEntry) -> list[str]:
     its catalog file or the user's settings for it name them."""
     login = entry.login
     paths = (*login.files, *login.contents, *login.named_in, *entry.sandbox.write, *entry.sandbox.protect)
-    names = [*entry.inherit, *key_variables(entry), *login.also]
+    names = [*entry.inherit, *key_variables(entry), *login.also, *entry.sandbox.host_variables]
     names += [path[1:].partition("/")[0] for path in paths if path.startswith("$")]
     names += [name for start in entry.start.values() for name in start.json_env]
     names += [name for trigger, needed in login.also.items() if os.environ.get(trigger) for name in needed]

@@ -17,6 +17,7 @@ from bough.agents.keeper.agent_process import IGNORED, AgentProcess
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import Journal
 from bough.agents.keeper.main_loop import KeeperLoop
+from bough.agents.keeper.network import NetworkProxy
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -35,8 +36,11 @@ def main(folder: str) -> None:
     journal = Journal(here)
     start["env"][files.MARK] = start["id"]
     key_hash = start.pop("key_hash", None)
+    network: dict[str, Any] | None = start.pop("network", None)
+    start["filter"] = network.pop("filter", None) if network is not None else None
     try:
-        agent = AgentProcess(start, journal)
+        proxy = NetworkProxy(here, start["id"], network) if network is not None else None
+        agent = AgentProcess(start, journal, proxy.agent_fd if proxy is not None else None)
     except OSError as error:
         _report({"error": error.strerror})
         return
@@ -49,7 +53,7 @@ def main(folder: str) -> None:
         "started": time.time(),
     }
     del start
-    loop = KeeperLoop(here, listener, journal, agent, key_hash)
+    loop = KeeperLoop(here, listener, journal, agent, key_hash, proxy)
     try:
         files.write_json(here, files.KEEPER, about)
     except OSError as error:  # No server could find this keeper or its agent later, so neither may live.

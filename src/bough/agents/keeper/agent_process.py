@@ -19,6 +19,10 @@ LINE_CAP = 64 * 1024 * 1024
 """The longest line that is accepted from an agent, as everywhere in Bough."""
 BOX_FD = 3
 """The descriptor from which a box reads its arguments, and which it closes."""
+PORTS_FD = 4
+"""The descriptor through which a box with its own network hands over its ports. It closes that before the agent."""
+FILTER_FD = 5
+"""The descriptor from which a box reads the filter of its system calls, if it has one."""
 SIGNALLED = 128
 """A box adds this to the number of the signal that ended its agent, as shells do."""
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
@@ -158,23 +162,31 @@ class AgentErrors:
         return bytes(self._tail[-min(STDERR_TAIL, self.total - after) :]) if self.total > after else b""
 
 
-def _boxed(box: list[str], command: list[str]) -> tuple[list[str], int]:
+def _boxed(box: list[str], command: list[str], filtered: bool) -> tuple[list[str], int]:
     """Returns the command that runs an agent in its box, and a file with the arguments of the box.
 
     They are not part of the command line, where the agent and other users of the machine could read which paths are
     hidden. The words after `--` run inside the box.
     """
     cut = box.index("--")
-    fd = os.memfd_create("box", os.MFD_CLOEXEC)
-    os.write(fd, b"".join(os.fsencode(word) + b"\0" for word in box[1:cut]))
+    words = [*box[1:cut], *(("--seccomp", str(FILTER_FD)) if filtered else ())]
+    arguments = _file("box", b"".join(os.fsencode(word) + b"\0" for word in words))
+    return [box[0], "--args", str(BOX_FD), *box[cut:], *command], arguments
+
+
+def _file(name: str, content: bytes) -> int:
+    """Returns a file in memory."""
+    fd = os.memfd_create(name, os.MFD_CLOEXEC)
+    os.write(fd, content)
     os.lseek(fd, 0, os.SEEK_SET)
-    return [box[0], "--args", str(BOX_FD), *box[cut:], *command], fd
+    return fd
 
 
 class AgentProcess:
     """One agent, started in its own process session."""
 
-    def __init__(self, start: dict[str, Any], journal: Journal) -> None:
+    def __init__(self, start: dict[str, Any], journal: Journal, ports: int | None = None) -> None:
+        """Starts the agent. `ports` is the socket for the ports of its box, which is closed here."""
         (stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
         agent_ends = (stdin, stdout, stderr)
         for fd in (our_stdin, our_stdout, our_stderr):
@@ -185,9 +197,17 @@ class AgentProcess:
         command = [start["program"], *start["command"][1:]]
         actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(agent_ends)]
         if box:
-            command, arguments = _boxed(box, command)
+            filter_code: str | None = start.get("filter")
+            command, arguments = _boxed(box, command, filter_code is not None)
             actions.append((os.POSIX_SPAWN_DUP2, arguments, BOX_FD))
             agent_ends = (*agent_ends, arguments)
+            if filter_code is not None:
+                code = _file("filter", bytes.fromhex(filter_code))
+                actions.append((os.POSIX_SPAWN_DUP2, code, FILTER_FD))
+                agent_ends = (*agent_ends, code)
+        if ports is not None:
+            actions.append((os.POSIX_SPAWN_DUP2, ports, PORTS_FD))
+            agent_ends = (*agent_ends, ports)
         os.chdir(start["cwd"])
         try:
             self.pid = os.posix_spawn(

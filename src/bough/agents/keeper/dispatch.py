@@ -15,6 +15,7 @@ from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.frames import VERSION, Frame
 from bough.agents.keeper.full_disk import Disk
 from bough.agents.keeper.journal import Journal, Lost, ReadPosition
+from bough.agents.keeper.network import NO_SERVER, NetworkProxy
 from bough.agents.keeper.server_connection import ServerConnection
 
 INPUT_LIMIT = 1024 * 1024
@@ -23,6 +24,8 @@ CALLERS = 4
 """Connections that have not sent HELLO. When more come, the oldest of them is closed."""
 GRACE_CAP = 60.0
 """The longest grace period in seconds that a server can ask for, so that every step is bounded."""
+ASKED_WAIT = 30.0
+"""Seconds that a question about a host outlives its server: the next one may be about to start."""
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Errors from reading malformed frames. Nothing that a client sends may end a keeper."""
 
@@ -38,6 +41,7 @@ class Dispatcher:
         agent: AgentProcess,
         end: Callable[[float], None],
         key_hash: str | None,
+        proxy: NetworkProxy | None = None,
     ) -> None:
         self._selector = selector
         self._listener = listener
@@ -51,6 +55,8 @@ class Dispatcher:
         self._unacknowledged: Frame | None = None  # The line that is not acknowledged yet.
         self._accepted = False  # Whether it is in the journal and on its way to the agent.
         self._exit: bytes = b""
+        self._proxy = proxy
+        self._asked: dict[str, None] = {}  # The hosts that the proxy asked about, without an answer so far.
         self.disk = Disk(self.note)
         self.alone_since = time.monotonic()
         selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -69,6 +75,21 @@ class Dispatcher:
         """Sends a NOTE to the connected server, if there is one."""
         if self._client is not None and self._client.position is not None:
             self._client.queue(frames.message(frames.NOTE, code=code, text=text))
+
+    def pass_on(self, message: dict[str, Any]) -> None:
+        """Passes a message of the proxy on to the server. Without a server, a question is answered at once."""
+        if (name := message.get("ask")) is not None:
+            self._asked[name] = None
+        if self._client is not None:
+            self._client.queue(frames.message(frames.NETWORK, **message))
+        elif name is not None:
+            self._deny_alone(name)
+
+    def answer_alone(self, now: float) -> None:
+        """Denies the hosts that a server was asked about if none has come back to answer."""
+        if self._client is None and self._asked and now >= self.alone_since + ASKED_WAIT:
+            for name in list(self._asked):
+                self._deny_alone(name)
 
     def conclude(self, exit: dict[str, Any]) -> None:
         """Reports how the agent ended, after all its output, to this server and to later ones."""
@@ -144,6 +165,8 @@ class Dispatcher:
             self._keys = {key: None for key in self._keys if not key.startswith(prefix)}
         elif kind == frames.END:
             self._end(min(max(0.0, float(frame.text()["grace"])), GRACE_CAP))
+        elif kind == frames.HOSTS:
+            self._answer_proxy(frame.text())
         else:
             self.note("unknown_frame", f"This keeper (version {VERSION}) does not know frames of kind {kind}.")
 
@@ -187,7 +210,18 @@ class Dispatcher:
             notes=[["disk_full", self.disk.trouble]] if self.disk.trouble else [],
         )
         client.welcome(position, greeting, lines)
+        for name in self._asked:
+            client.queue(frames.message(frames.NETWORK, ask=name))
         client.send_last(self._exit)
+
+    def _answer_proxy(self, message: dict[str, Any]) -> None:
+        """Passes an answer or a list of hosts on to the proxy."""
+        self._asked.pop(message.get("answer", ""), None)
+        if self._proxy is not None and not self._proxy.gone:
+            self._proxy.send(message)
+
+    def _deny_alone(self, name: str) -> None:
+        self._answer_proxy({"answer": name, "allow": False, "reason": NO_SERVER, "keep": False})
 
     def _is_server(self, key: object) -> bool:
         """Returns whether a caller has this keeper's key, of which only the hash is known here."""

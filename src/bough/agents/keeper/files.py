@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 KEEPER, START, EXIT, SOCKET = "keeper.json", "start.json", "exit.json", "socket"
+NETWORK_LOG = "network.log"
 MARK = "BOUGH_KEEPER"
 """The variable in the agent's environment by which its processes are found if the keeper is dead."""
 START_LIMIT = 10.0

@@ -14,9 +14,9 @@ FRAME_CAP = 65 * 1024 * 1024
 """The longest payload: the longest line that is accepted (64 MiB) and its key."""
 
 # Sent by the server:
-HELLO, SEND, CONFIRM, FORGET, END = 1, 2, 3, 4, 5
+HELLO, SEND, CONFIRM, FORGET, END, HOSTS = 1, 2, 3, 4, 5, 6
 # Sent by the keeper:
-WELCOME, LINES, ACK, NOTE, EXIT, STDERR = 16, 17, 18, 19, 20, 21
+WELCOME, LINES, ACK, NOTE, EXIT, STDERR, NETWORK = 16, 17, 18, 19, 20, 21, 22
 # In the journal only, beside LINES and SEND:
 BASE = 32
 

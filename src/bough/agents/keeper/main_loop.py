@@ -12,6 +12,7 @@ from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.dispatch import Dispatcher
 from bough.agents.keeper.end_agent import GRACE, AgentEnding
 from bough.agents.keeper.journal import Journal
+from bough.agents.keeper.network import NetworkProxy
 
 FOLDER_CHECK = 2.0
 """Seconds between checks of the folder. Deleting it ends the agent, which is not urgent."""
@@ -32,15 +33,24 @@ class KeeperLoop:
     """Runs until the agent has ended: by itself, on request, or because the server or the folder is gone."""
 
     def __init__(
-        self, folder: int, listener: socket.socket, journal: Journal, agent: AgentProcess, key_hash: str | None
+        self,
+        folder: int,
+        listener: socket.socket,
+        journal: Journal,
+        agent: AgentProcess,
+        key_hash: str | None,
+        proxy: NetworkProxy | None = None,
     ) -> None:
         self._folder = folder
         self._journal = journal
         self._agent = agent
         self._me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
         self._selector = selectors.DefaultSelector()
-        self._dispatcher = Dispatcher(self._selector, listener, journal, agent, self._leave, key_hash)
+        self._dispatcher = Dispatcher(self._selector, listener, journal, agent, self._leave, key_hash, proxy)
         self._disk = self._dispatcher.disk
+        self._proxy = proxy
+        if proxy is not None:
+            self._selector.register(proxy.sock, selectors.EVENT_READ, self._read_proxy)
         self._ending: AgentEnding | None = None
         self._childless = False
         self._leaving = False
@@ -100,6 +110,9 @@ class KeeperLoop:
         if self._terminated or (self._dispatcher.alone and now >= self._dispatcher.alone_since + ALONE):
             self._leave(GRACE)
         self._disk.retry(now)
+        if self._proxy is not None and not self._proxy.gone:
+            self._proxy.pump()
+            self._dispatcher.answer_alone(now)
         self._reap()
         if self._exit_at is None:
             self._advance_end(now)
@@ -137,6 +150,21 @@ class KeeperLoop:
         if self._agent.output.overflow:
             self._dispatcher.note("line_too_long", "The agent wrote a line of more than 64 MiB and is ended.")
             self._begin_end(HASTE)
+
+    def _read_proxy(self) -> None:
+        """Handles what the proxy of a strict box sends. An agent whose proxy has ended is ended, because it has no
+        network; its turn continues with a new one."""
+        assert self._proxy is not None
+        for message in self._proxy.read():
+            self._dispatcher.pass_on(message)
+        if self._proxy.gone:
+            self._selector.unregister(self._proxy.sock)
+            self._proxy.sock.close()
+            if self._agent.status is None and self._ending is None:
+                self._dispatcher.note(
+                    "network_lost", "The proxy of the agent's sandbox has ended, so the agent is ended."
+                )
+                self._begin_end(HASTE)
 
     # The end
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -26,9 +27,16 @@ class KeeperLauncher:
         self._root = root
 
     async def start(
-        self, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        box: Sequence[str] = (),
+        network: Mapping[str, Any] | None = None,
     ) -> Link:
-        return await start_keeper(self._root, name, command, cwd=cwd, env=env, box=box)
+        return await start_keeper(self._root, name, command, cwd=cwd, env=env, box=box, network=network)
 
     async def attach(self, name: str, last: int) -> Link:
         folder = self._root / name

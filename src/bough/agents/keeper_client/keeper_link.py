@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
 from typing import Any, Self
@@ -64,6 +64,8 @@ class KeeperLink:
         self._unsent: deque[tuple[str, bytes, asyncio.Future[str]]] = deque()
         self._in_flight = False
         self._ending: asyncio.Task[Exit] | None = None
+        self._on_network: Callable[[dict[str, Any]], None] | None = None
+        self._network: list[dict[str, Any]] = []  # Messages of the proxy that came before anybody listened.
         for code, text in welcome.notes:
             self._note(code, text)
 
@@ -106,6 +108,17 @@ class KeeperLink:
     def forget(self, prefix: str) -> None:
         self.stream.write(frames.frame(frames.FORGET, prefix.encode()))
 
+    def on_network(self, listener: Callable[[dict[str, Any]], None]) -> None:
+        """Passes messages of the proxy of the agent's box to a listener, also those that have already arrived."""
+        self._on_network = listener
+        for message in self._network:
+            listener(message)
+        self._network.clear()
+
+    def send_hosts(self, message: dict[str, Any]) -> None:
+        """Sends an answer or a list of hosts to the proxy of the agent's box."""
+        self.stream.write(frames.message(frames.HOSTS, **message))
+
     def stderr_tail(self) -> str:
         return self._ended.stderr if self._ended is not None else self._stderr.decode(errors="replace")
 
@@ -137,6 +150,12 @@ class KeeperLink:
         elif kind == frames.NOTE:
             note: dict[str, Any] = frame.text()
             self._note(note["code"], note["text"])
+        elif kind == frames.NETWORK:
+            message: dict[str, Any] = frame.text()
+            if self._on_network is not None:
+                self._on_network(message)
+            else:
+                self._network.append(message)
         elif kind == frames.EXIT:
             self._ended = msgspec.json.decode(frame.payload, type=AgentEnd)
             self.stream.end()

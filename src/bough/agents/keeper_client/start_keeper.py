@@ -37,14 +37,21 @@ POLL = 0.02
 
 
 async def start_keeper(
-    root: Path, keeper_id: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str], box: Sequence[str] = ()
+    root: Path,
+    keeper_id: str,
+    command: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    box: Sequence[str] = (),
+    network: Mapping[str, Any] | None = None,
 ) -> KeeperLink:
-    """Starts an agent with its own keeper, behind the words of its box if it has one. Raises `AgentFailed`
-    (`agent_missing`) if it cannot be started."""
+    """Starts an agent with its own keeper, behind the words of its box if it has one, and the proxy of the box if it
+    has a network of its own. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
     program = find_program(command, cwd, env)
     folder = root / keeper_id
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    start = {
+    start: dict[str, Any] = {
         "id": keeper_id,
         "program": program,
         "command": list(command),
@@ -54,6 +61,8 @@ async def start_keeper(
     }
     if box:
         start["box"] = list(box)
+    if network is not None:
+        start["network"] = dict(network)
     folder.mkdir(mode=0o700)
     try:
         try:

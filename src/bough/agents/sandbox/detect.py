@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bough.agents.sandbox.profile import BASE
+from bough.agents.sandbox.profile import BASE, OWN_NETWORK
 
 TRY_WITHIN = 10.0
 """Seconds for the trial run, which takes milliseconds."""
@@ -23,10 +23,12 @@ CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 
 @dataclass(frozen=True)
 class Availability:
-    """The path of `bwrap`, or the reason why it cannot be used."""
+    """The path of `bwrap`, or the reason why it cannot be used; and the reason why it cannot give a box a network of
+    its own, if it cannot."""
 
     program: str | None
     reason: str = ""
+    network_reason: str = ""
 
 
 class SandboxProbe:
@@ -48,21 +50,29 @@ class SandboxProbe:
 
 
 def detect() -> Availability:
-    """Runs a program in an empty sandbox once."""
+    """Runs a program in an empty sandbox with its own network; if that fails, in one without."""
     program = shutil.which("bwrap")
     if program is None:
         where = ", also inside this container" if in_container() else ""
         return Availability(None, f"bubblewrap is not installed. Install the package bubblewrap{where}.")
-    command = [program, *BASE, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     try:
-        trial = subprocess.run(
-            [*command, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=TRY_WITHIN
-        )
+        network_error = _try(program, OWN_NETWORK)
+        if network_error is None:
+            return Availability(program)
+        failure = _try(program)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Availability(None, f"bubblewrap does not run: {error}.")
-    if trial.returncode == 0:
-        return Availability(program)
-    return Availability(None, explain(trial.stderr.decode(errors="replace").strip().rpartition("\n")[2]))
+    if failure is None:
+        reason = f"bubblewrap cannot create a network for the sandbox here: {network_error or 'it gave no reason'}"
+        return Availability(program, network_reason=reason)
+    return Availability(None, explain(failure))
+
+
+def _try(program: str, *words: str) -> str | None:
+    """Runs a program in a sandbox. Returns the last line of the error if that fails."""
+    command = [program, *BASE, *words, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    trial = subprocess.run([*command, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=TRY_WITHIN)
+    return None if trial.returncode == 0 else trial.stderr.decode(errors="replace").strip().rpartition("\n")[2]
 
 
 def explain(error: str) -> str:

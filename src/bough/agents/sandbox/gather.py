@@ -14,10 +14,13 @@ from bough.agents.sandbox.copies import copied
 from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
 from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
 from bough.agents.sandbox.profile import Box
+from bough.agents.sandbox.sockets import bound_sockets
 
 TEMPORARY = ("/tmp", "/var/tmp")
 # Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
 READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
+# With a network of its own, a box gets none of those that resolve names: their sockets lead out of it.
+READABLE_RUN_OFFLINE = ("/run/current-system",)
 RESOLV_CONF = "/etc/resolv.conf"
 EMPTY_FILE = "empty"
 """The file in the data folder that covers hidden files."""
@@ -68,6 +71,8 @@ class BoxRequest:
     # Further paths from the settings.
     extra_readable: Sequence[str] = ()
     extra_writable: Sequence[str] = ()
+    # Whether the box has a network of its own.
+    own_network: bool = False
 
 
 def gather(request: BoxRequest) -> Box:
@@ -87,8 +92,10 @@ def gather(request: BoxRequest) -> Box:
     writable = [*_real(request.state), *_real(request.extra_writable)]
     # A service may keep Bough's data in its home folder itself.
     readable = [home for home in homes if home != data]
-    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(READABLE_RUN)]
-    readable += _name_servers()
+    run = READABLE_RUN_OFFLINE if request.own_network else READABLE_RUN
+    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(run)]
+    if not request.own_network:
+        readable += _name_servers()
     readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
     if request.read_only:
         readable.append(folder)
@@ -96,6 +103,9 @@ def gather(request: BoxRequest) -> Box:
         writable += [folder, *git.writable]
     hidden = [data, *_hidden_worktrees(request.worktrees, folder)]
     hidden += [path for home in homes for path in credential_paths(home)]
+    if request.own_network:
+        # Not those in the session's folder, which come and go with what people run there.
+        hidden += [path for path in bound_sockets() if not _is_below(path, (folder, "/run", *TEMPORARY))]
     dotfiles = [path for home in homes for path in _dotfiles(home, folder, {*hidden, *writable})]
     return Box(
         cwd=cwd,
@@ -106,7 +116,8 @@ def gather(request: BoxRequest) -> Box:
         copies=copied(_real((*request.copied_state, *present)), data),
         readable=readable,
         writable=writable,
-        links=[(path, os.path.realpath(path)) for path in READABLE_RUN if os.path.islink(path)],
+        links=[(path, os.path.realpath(path)) for path in run if os.path.islink(path)],
+        own_network=request.own_network,
         root_nests=request.nests and os.geteuid() == 0,
         protected=[
             *git.protected,

@@ -20,6 +20,8 @@ BASE = (
     "ALL",
 )
 
+OWN_NETWORK = "--unshare-net"
+
 Kind = Literal["hidden", "private", "read", "write"]
 
 
@@ -54,6 +56,8 @@ class Box:
     links: Sequence[tuple[str, str]] = ()
     # Whether root's agent may start a sandbox of its own inside. Other users' agents always can.
     root_nests: bool = False
+    # Whether it has a network of its own, with nothing in it but its own loopback.
+    own_network: bool = False
 
 
 def arguments(program: str, box: Box) -> list[str]:
@@ -63,10 +67,11 @@ def arguments(program: str, box: Box) -> list[str]:
     """
     # The kernel wants this right of a root who maps root into another user namespace.
     rights = ["--cap-add", "CAP_SETFCAP"] if box.root_nests else []
+    network = [OWN_NETWORK] if box.own_network else []
     kinds = _kinds(box)
     # Mounted before /dev and /proc, which it would cover.
     root = "--bind" if kinds.pop("/", None) == "write" else "--ro-bind"
-    command = [program, *BASE, *rights, root, "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    command = [program, *BASE, *network, *rights, root, "/", "/", "--dev", "/dev", "--proc", "/proc"]
     closed: list[str] = []
     copies = {path: copy for copy, path in box.copies}
     for path, kind in _in_order(kinds):

@@ -117,6 +117,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     "Repo": {
         "setup": TEXTS,
         "copyIgnored": TEXTS,
+        "sandboxHosts": TEXTS,
         "gitPermissions": {"anyOf": [{"$ref": "#/components/schemas/GitPermissions"}, {"type": "null"}]},
     },
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},

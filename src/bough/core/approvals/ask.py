@@ -12,7 +12,7 @@ from bough.core.store import records
 from bough.core.store.records import Decided
 from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
-from bough.model.approval import CALL_KIND, HELD_TURN_KINDS, Approval, Option
+from bough.model.approval import BESIDE_TURN_KINDS, HELD_TURN_KINDS, Approval, Option
 from bough.model.message import notice
 from bough.model.session import Session
 from bough.model.task import Task
@@ -78,13 +78,14 @@ async def write(
 
 async def show_denial(change: Change, approval: Approval) -> None:
     """Shows a denial that no person chose in the transcript."""
-    text = f"Denied by policy: {approval.title}. {approval.reason}"
+    end = "" if approval.title.endswith(("?", ".")) else "."
+    text = f"Denied by policy: {approval.title}{end} {approval.reason}"
     await records.add_message(change, approval.session_id, approval.task_id, "system", notice(text))
 
 
 async def of_attempt(tx: Tx, task_id: str, attempt: int) -> list[Approval]:
     """Returns the approvals that one agent process requested during an attempt, in the order of its requests."""
-    other_kinds = (*HELD_TURN_KINDS, CALL_KIND)
+    other_kinds = (*HELD_TURN_KINDS, *BESIDE_TURN_KINDS)
     return await tx.all(APPROVALS.of_attempt, Approval, task_id=task_id, attempt=attempt, other_kinds=other_kinds)
 
 

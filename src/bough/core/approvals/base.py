@@ -1,5 +1,5 @@
 """The base class of the kinds of approvals: which answers fit, what a decision does, what happens if nobody answers.
-The kinds themselves are in `tool_uses` and `held_turns`."""
+The kinds themselves are in `tool_uses`, `network` and `held_turns`."""
 
 from __future__ import annotations
 

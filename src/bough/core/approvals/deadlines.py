@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
-from bough.model.approval import HELD_TURN_KINDS, Approval
+from bough.model.approval import HELD_TURN_KINDS, NETWORK_KIND, Approval
 from bough.model.session import Session
 from bough.model.times import after
 from bough.settings import Settings
@@ -26,6 +26,9 @@ async def reschedule(change: Change, session: Session, settings: Settings) -> No
         session_id=session.id,
         expires_at=expires_at,
         on_expiry=on_expiry,
+        # Only a person allows a host.
+        denied_kind=NETWORK_KIND,
+        denied_on_expiry="deny" if on_expiry else None,
         held_turn_kinds=HELD_TURN_KINDS,
         now=change.now,
     )

@@ -5,8 +5,8 @@
 - At its start, `repository_trust` looks for code of the repository that needs approval, `agent_tokens` handles its
   token for Bough's tools, `conversation` opens its conversation, and `context` gathers what that starts with.
 - During turns, `agent_settings` sets mode, model and effort, `prompt_files` attaches files, `permissions` answers
-  permission requests, `self_granted_rights` takes back rights that the agent gave itself, and `failures` recognizes
-  errors.
+  permission requests, `host_questions` asks about hosts that a strict sandbox does not let it reach,
+  `self_granted_rights` takes back rights that the agent gave itself, and `failures` recognizes errors.
 - `idle` suspends agents with nothing to do and completes sessions that were idle for long.
 
 Called by `turns` and `app`; the MCP door reads tokens, and `bough agents test` and `bough doctor` use parts. Calls

@@ -27,6 +27,7 @@ from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, Kno
 from bough.core.live_agents.context import SessionContext, with_preface
 from bough.core.live_agents.conversation import open_conversation
 from bough.core.live_agents.failures import FailureDetector
+from bough.core.live_agents.host_questions import AgentHosts
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.store.patience import patiently
 from bough.core.transcripts.recorder import Recorder
@@ -56,6 +57,10 @@ class PermissionHandler(Protocol):
 
     async def moved(self, agent: Agent, move: SettingChange) -> None:
         """Handles a change that the agent made to its own rights."""
+        ...
+
+    async def connect(self, agent: Agent, host: str) -> None:
+        """Decides whether a host may be reached that is not on the list of the agent's sandbox."""
         ...
 
 
@@ -102,6 +107,7 @@ class Agent:
         self._connection = AgentConnection(link, self)
         self._client = AgentClient(self._connection)
         self.requests = AgentRequests(self._connection, recorder)
+        self.hosts = AgentHosts(session_id, link)
         self._handler = handler
         # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
         self._turn: str | None = None
@@ -142,6 +148,7 @@ class Agent:
         """Starts to read and record what the agent sends."""
         self._start_job(self._connection.run())
         self._start_job(self.recorder.run())
+        self.hosts.listen(lambda host: self._start_job(self._handler.connect(self, host)))
 
     def _start_job(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.create_task(work)
@@ -258,6 +265,7 @@ class Agent:
     def close_task(self, task_id: str) -> None:
         """Forgets the lines of a task, which are not sent again."""
         self.requests.forget()
+        self.hosts.forget()
         for prefix in (f"prompt:{task_id}", f"cancel:{task_id}", *OWN_KEYS):
             self._connection.forget(prefix)
 

@@ -17,6 +17,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings
 from bough.agents.catalog.prepare import prepare
 from bough.agents.launcher import Launcher
+from bough.agents.network.hosts import is_endpoint
 from bough.agents.shield import shielded
 from bough.agents.start_limit import StartLimit
 from bough.core.environment import mcp_servers
@@ -24,9 +25,10 @@ from bough.core.events.hub import Hub
 from bough.core.live_agents import agent_tokens, confinement, repository_trust
 from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
 from bough.core.live_agents.agent_settings import KnownSettings, Value, is_strict, wanted_mode, with_offered
-from bough.core.live_agents.confinement import Confiner, reads_only
+from bough.core.live_agents.confinement import Confiner, is_strict_box, reads_only
 from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
+from bough.core.policy.allowed_hosts import allowed_hosts
 from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
@@ -115,6 +117,9 @@ class AgentPool:
         if agent is None:
             await repository_trust.check(self._store, entry, session)
             agent = await self._start(session, entry, private, mode, made_of, handler)
+        elif is_strict_box(session):
+            # People may have allowed hosts since, or taken them back.
+            agent.hosts.reset(await self._store.read(lambda tx: allowed_hosts(tx, entry, session, self._settings)))
         agent.want(mode)
         agent.busy = True
         return agent
@@ -168,7 +173,7 @@ class AgentPool:
         prepared = await asyncio.to_thread(
             prepare, entry, settings.data_path, session.cwd, mode, env, settings.agent_env_names
         )
-        confined = await self.confiner.confine(session, entry, prepared)
+        confined = await self.confiner.confine(session, entry, prepared, self.address)
         await self._clear(session)
         keeper_id = new_id()
         token = agent_tokens.mint(session.id)
@@ -192,7 +197,12 @@ class AgentPool:
         async with self._alone(entry), self._starts.starting():
             try:
                 link = await self._launcher.start(
-                    keeper_id, prepared.command, cwd=session.cwd, env=confined.env, box=confined.box
+                    keeper_id,
+                    prepared.command,
+                    cwd=session.cwd,
+                    env=confined.env,
+                    box=confined.box,
+                    network=confined.network,
                 )
             except BaseException:
                 await self.end_keeper(keeper_id)
@@ -204,7 +214,7 @@ class AgentPool:
             agent.busy = True
             self._agents[session.id] = agent
             try:
-                context = SessionContext(self._store, session, self._own_server(token))
+                context = SessionContext(self._store, session, self._own_server(confined.tools, token))
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
                 await self._store.write(lambda change: _ready(change, agent, opened))
             except BaseException:
@@ -212,12 +222,12 @@ class AgentPool:
                 raise
         return agent
 
-    def _own_server(self, token: str) -> HttpServer | None:
-        """Returns Bough itself as an MCP server of the agent."""
-        if self.address is None:
+    def _own_server(self, address: str | None, token: str) -> HttpServer | None:
+        """Returns Bough itself as an MCP server of the agent, at the address by which the agent reaches it."""
+        if address is None:
             return None
         headers = [NameValue(name="Authorization", value=f"Bearer {token}")]
-        return HttpServer(name=mcp_servers.RESERVED, url=self.address, headers=headers)
+        return HttpServer(name=mcp_servers.RESERVED, url=address, headers=headers)
 
     def _alone(self, entry: CatalogEntry) -> AbstractAsyncContextManager[Any]:
         """Returns a lock for agents that fail when two of them start at once."""
@@ -318,10 +328,14 @@ async def _start_settings(
     ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
     servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
     mode = await wanted_mode(tx, entry, session)
-    sandbox = await wanted_sandbox(tx, session, settings)
-    start_settings = [msgspec.json.decode(private.env), servers, sandbox]
+    sandbox, profile = await wanted_sandbox(tx, session, settings)
+    start_settings: list[Any] = [msgspec.json.decode(private.env), servers, sandbox]
     if sandbox != "off":
         start_settings.append(confinement.reads_only(entry, session))
+    if sandbox != "off" and profile == "strict":
+        hosts = await allowed_hosts(tx, entry, session, settings)
+        # Only an endpoint needs a port of the box; the list of names can change while the agent runs.
+        start_settings += [profile, [host for host in hosts if is_endpoint(host)]]
     if address is not None:
         start_settings.append(address)
     if mode.start:

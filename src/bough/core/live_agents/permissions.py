@@ -16,13 +16,14 @@ from bough.core.approvals.options import once, why_not_once
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.agent_settings import SettingChange
+from bough.core.live_agents.host_questions import HostQuestions
 from bough.core.live_agents.self_granted_rights import SelfGrantedRights
 from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.store import records
 from bough.core.store.patience import patiently
 from bough.core.store.sql import APPROVALS, TASKS
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store
 from bough.model.approval import Approval
 from bough.model.message import raw
 from bough.model.redaction import Redactor
@@ -38,6 +39,7 @@ T = TypeVar("T")
 
 # Seconds for an agent and its keeper to take an answer. They are never busy for long, unless they were stopped.
 ANSWER_WITHIN = 60.0
+NOT_ASKED = "It is not on the list of allowed hosts, and a person could not be asked because of an error in Bough."
 
 
 class JudgedRequest(msgspec.Struct):
@@ -63,6 +65,7 @@ class Permissions:
         self._settings = settings
         self._agents = agents
         self._self_granted = SelfGrantedRights(store)
+        self._hosts = HostQuestions(store, settings)
 
     async def ask(self, agent: Agent, question: Question) -> None:
         """Answers a request, or stores it together with the number of its line.
@@ -133,6 +136,18 @@ class Permissions:
         """Takes back rights that an agent gave itself."""
         await self._self_granted.revert(agent, move)
 
+    async def connect(self, agent: Agent, host: str) -> None:
+        """Answers the proxy of an agent's sandbox about a host, or asks a person."""
+        try:
+            approval = await self._hosts.ask(agent, host)
+            if approval is not None:
+                # The decision may have been made before the host was remembered.
+                await patiently(lambda: self.answer(approval.id), "an answer to an agent")
+        except Exception:
+            # The connection must not wait for an answer that never comes.
+            agent.hosts.reply(host, allow=False, reason=NOT_ASKED, keep=False)
+            raise
+
     async def follow(self) -> None:
         """Sends decisions to agents until cancelled. Each is sent by its own task, so that an agent or keeper that does
         not take its answer keeps no other waiting."""
@@ -144,11 +159,18 @@ class Permissions:
                 deliveries.add(delivery)
                 delivery.add_done_callback(deliveries.discard)
 
+        def refresh(_payload: str) -> None:
+            refreshing = asyncio.create_task(self._hosts.refresh(self._agents), name="refresh hosts")
+            deliveries.add(refreshing)
+            refreshing.add_done_callback(deliveries.discard)
+
         forget = self._store.db.listen(CHANNEL_APPROVALS, start)
+        forget_hosts = self._store.db.listen(CHANNEL_HOSTS, refresh)
         try:
             await asyncio.Event().wait()
         finally:
             forget()
+            forget_hosts()
             for delivery in deliveries:
                 delivery.cancel()
             if deliveries:
@@ -162,7 +184,9 @@ class Permissions:
             log.exception("answer_not_carried", approval=approval_id)
 
     def _open(self) -> list[str]:
-        return [approval_id for agent in self._agents for approval_id in agent.requests.waiting]
+        return [
+            approval_id for agent in self._agents for approval_id in (*agent.requests.waiting, *agent.hosts.waiting)
+        ]
 
     async def answer(self, approval_id: str) -> None:
         """Sends a decision, if there is one, to the agent that waits for it."""
@@ -170,6 +194,7 @@ class Permissions:
         agent = self._agents.get(approval.session_id) if approval else None
         if approval is None or agent is None or approval.status == "pending":
             return
+        agent.hosts.answer(approval)
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
                 await agent.requests.answer(approval)

@@ -9,8 +9,8 @@ from bough.core.store import records
 from bough.core.store.paging import LARGEST_LIMIT, Page
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHOICES
-from bough.core.store.transactions import Change, Store
-from bough.model.approval import Approval
+from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
+from bough.model.approval import NETWORK_KIND, Approval
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.rule import Choice, Scope
@@ -20,6 +20,10 @@ from bough.storage.backend import Tx
 REACHES = (
     "agent = :agent AND (scope = 'everywhere' OR (scope = 'session' AND session_id = :session_id)"
     " OR (scope = 'worktree' AND cwd = :cwd))"
+)
+
+REACHES_ANYWHERE = (
+    "agent = :agent AND (scope IN ('everywhere', 'worktree') OR (scope = 'session' AND session_id = :session_id))"
 )
 
 
@@ -58,6 +62,8 @@ class Choices:
             choice = await find(change.tx, "choices", choice_id, CHOICES.get, Choice)
             await change.tx.run(CHOICES.remove, id=choice.id)
             change.emit("choice.removed", choice, choice.session_id)
+            if choice.tool_kind == NETWORK_KIND:
+                change.tx.notify(CHANNEL_HOSTS, "")
             if choice.scope == "session" and choice.session_id is not None:
                 await _show(change, choice.session_id)
             return choice
@@ -65,10 +71,12 @@ class Choices:
         return await self._store.write(work)
 
 
-async def reaching(tx: Tx, agent: str, cwd: str, session_id: str | None) -> list[Choice]:
-    """Returns the choices that apply to an agent in a folder, the newest first, up to the page limit."""
-    query = CHOICES.page.with_(where=REACHES)
-    return await tx.all(query, Choice, agent=agent, cwd=cwd, session_id=session_id or "", limit=LARGEST_LIMIT, offset=0)
+async def reaching(tx: Tx, agent: str, cwd: str | None, session_id: str | None) -> list[Choice]:
+    """Returns the choices that apply to an agent in a folder, or in any without one, the newest first, up to the page
+    limit."""
+    place = {} if cwd is None else {"cwd": cwd}
+    query = CHOICES.page.with_(where=REACHES_ANYWHERE if cwd is None else REACHES)
+    return await tx.all(query, Choice, agent=agent, session_id=session_id or "", limit=LARGEST_LIMIT, offset=0, **place)
 
 
 async def remember(change: Change, approval: Approval, session: Session, scope: Scope) -> Choice | None:

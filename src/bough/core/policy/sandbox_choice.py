@@ -1,56 +1,90 @@
-"""Looks up whether a session's agent runs in the sandbox, and keeps a session from creating a less confined one."""
+"""Looks up whether a session's agent runs in the sandbox and with which profile, and keeps a session from creating a
+less confined one."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from bough.core.store import records
 from bough.core.store.sql import REPOS
 from bough.model.repo import Repo
-from bough.model.sandbox import SANDBOXES, Sandbox
+from bough.model.sandbox import PROFILES, SANDBOXES, Sandbox, SandboxProfile
 from bough.model.session import Caller, Session
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
 
-async def wanted_sandbox(tx: Tx, session: Session, settings: Settings) -> Sandbox:
-    """Returns the choice for a session: its own, its repo's or the server's."""
-    return session.sandbox or await _repo_sandbox(tx, session.repo_id, settings)
+class SandboxChoice(NamedTuple):
+    """Whether an agent runs in the sandbox, and what that keeps from it."""
+
+    sandbox: Sandbox
+    profile: SandboxProfile
+
+    @property
+    def text(self) -> str:
+        """The choice in words for people."""
+        return self.sandbox if self.profile == "workspace" or self.sandbox == "off" else f"{self.sandbox}, strict"
+
+
+class StoredChoice(NamedTuple):
+    """A session's own choice; None follows the repo's or the server's."""
+
+    sandbox: Sandbox | None
+    profile: SandboxProfile | None
+
+
+async def wanted_sandbox(tx: Tx, session: Session, settings: Settings) -> SandboxChoice:
+    """Returns the choice for a session: its own, its repo's or the server's, for each of the two."""
+    repo_choice = await _repo_choice(tx, session.repo_id, settings)
+    return SandboxChoice(session.sandbox or repo_choice.sandbox, session.sandbox_profile or repo_choice.profile)
 
 
 async def sandbox_of_new(
-    tx: Tx, caller: Caller, settings: Settings, repo_id: str, requested: Sandbox | None
-) -> Sandbox | None:
+    tx: Tx, caller: Caller, settings: Settings, repo_id: str, requested: StoredChoice
+) -> StoredChoice:
     """Returns the choice to store for a new session: the requested one if a person creates it; if a session does, the
     strictest of its own, the requested one and the repo's."""
     if caller.kind != "session" or caller.id is None:
         return requested
     creator = await records.session(tx, caller.id)
-    if creator.repo_id == repo_id and creator.sandbox is None and requested is None:
+    if creator.repo_id == repo_id and _own(creator) == requested == StoredChoice(None, None):
         # Both follow what a person chooses for the repo, now and later.
-        return None
-    repo_choice = await _repo_sandbox(tx, repo_id, settings)
-    return _strictest(await wanted_sandbox(tx, creator, settings), repo_choice, requested or repo_choice)
+        return requested
+    repo_choice = await _repo_choice(tx, repo_id, settings)
+    completed = SandboxChoice(requested.sandbox or repo_choice.sandbox, requested.profile or repo_choice.profile)
+    return _strictest(await wanted_sandbox(tx, creator, settings), repo_choice, completed)
 
 
-async def sandbox_of_branch(tx: Tx, caller: Caller, settings: Settings, source: Session) -> Sandbox | None:
+async def sandbox_of_branch(tx: Tx, caller: Caller, settings: Settings, source: Session) -> StoredChoice:
     """Returns the choice to store for a branch: its source's if a person creates it; if a session does, the stricter of
     its own and the source's."""
     if caller.kind != "session" or caller.id is None:
-        return source.sandbox
+        return _own(source)
     creator = await records.session(tx, caller.id)
-    if (creator.repo_id, creator.sandbox) == (source.repo_id, source.sandbox):
-        return source.sandbox
+    if (creator.repo_id, _own(creator)) == (source.repo_id, _own(source)):
+        return _own(source)
     return _strictest(await wanted_sandbox(tx, creator, settings), await wanted_sandbox(tx, source, settings))
 
 
-def is_weaker(sandbox: Sandbox, other: Sandbox) -> bool:
+def is_weaker(choice: SandboxChoice, other: SandboxChoice) -> bool:
     """Tells whether a choice confines an agent less than another."""
-    return SANDBOXES.index(sandbox) < SANDBOXES.index(other)
+    if SANDBOXES.index(choice.sandbox) < SANDBOXES.index(other.sandbox):
+        return True
+    return other.sandbox != "off" and PROFILES.index(choice.profile) < PROFILES.index(other.profile)
 
 
-async def _repo_sandbox(tx: Tx, repo_id: str, settings: Settings) -> Sandbox:
+def _own(session: Session) -> StoredChoice:
+    return StoredChoice(session.sandbox, session.sandbox_profile)
+
+
+async def _repo_choice(tx: Tx, repo_id: str, settings: Settings) -> SandboxChoice:
     repo = await tx.one(REPOS.get, Repo, id=repo_id)
-    return repo.sandbox if repo is not None and repo.sandbox is not None else settings.sandbox
+    sandbox, profile = (repo.sandbox, repo.sandbox_profile) if repo is not None else (None, None)
+    return SandboxChoice(sandbox or settings.sandbox, profile or settings.sandbox_profile)
 
 
-def _strictest(*choices: Sandbox) -> Sandbox:
-    return max(choices, key=SANDBOXES.index)
+def _strictest(*choices: SandboxChoice) -> StoredChoice:
+    return StoredChoice(
+        max(choices, key=lambda choice: SANDBOXES.index(choice.sandbox)).sandbox,
+        max(choices, key=lambda choice: PROFILES.index(choice.profile)).profile,
+    )

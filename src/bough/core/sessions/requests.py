@@ -7,7 +7,7 @@ import msgspec
 from bough.core.transcripts.files import NewFiles
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import CallbackConfig, Headless, PermissionMode, Session
 
 LONGEST_TITLE = 500
@@ -35,6 +35,7 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
     headless: Headless | None = None
     sandbox: Sandbox | None = None
+    sandbox_profile: SandboxProfile | None = None
     initial_prompt: str | None = None
     # Files that are attached to the initial prompt.
     files: NewFiles = msgspec.UNSET
@@ -58,6 +59,7 @@ class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
     headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
     sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox_profile: SandboxProfile | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class OpenedSession(msgspec.Struct):

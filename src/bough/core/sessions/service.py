@@ -14,7 +14,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
-from bough.core.policy.sandbox_choice import sandbox_of_new
+from bough.core.policy.sandbox_choice import StoredChoice, sandbox_of_new
 from bough.core.sessions.requests import (
     NewSession,
     OpenedSession,
@@ -127,6 +127,8 @@ class Sessions:
                 # It may have been removed meanwhile.
                 await usable(change.tx, worktree.id)
             mcp_ids = [await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids]
+            requested = StoredChoice(new.sandbox, new.sandbox_profile)
+            choice = await sandbox_of_new(change.tx, caller, self._settings, repo.id, requested)
             session = await records.add_session(
                 change,
                 caller,
@@ -146,7 +148,8 @@ class Sessions:
                 callback=raw(new.callback),
                 git_state=raw(git or {}),
                 headless=new.headless,
-                sandbox=await sandbox_of_new(change.tx, caller, self._settings, repo.id, new.sandbox),
+                sandbox=choice.sandbox,
+                sandbox_profile=choice.profile,
             )
             if maker is not None:
                 await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
@@ -263,6 +266,7 @@ class Sessions:
                 "queue_paused",
                 "headless",
                 "sandbox",
+                "sandbox_profile",
             ):
                 value = getattr(patch, name)
                 if value is not msgspec.UNSET:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
-from bough.model.approval import CALL_KIND
+from bough.model.approval import BESIDE_TURN_KINDS
 from bough.model.task import Task
 from bough.model.times import seconds_between
 
@@ -13,7 +13,7 @@ async def worked_seconds(change: Change, task: Task) -> float:
     """Returns the seconds that a turn took, without the time it waited for people."""
     began = task.started_at or change.now
     worked, since = 0.0, began
-    waits = await change.tx.all(TREES.waits, tuple[str, str], task_id=task.id, call_kind=CALL_KIND)
+    waits = await change.tx.all(TREES.waits, tuple[str, str], task_id=task.id, other_kinds=BESIDE_TURN_KINDS)
     for asked, answered in waits:
         # Several questions may be open at a time; one from before the turn began does not count.
         worked += seconds_between(since, max(asked, began))

@@ -8,19 +8,24 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.policy import decide
 from bough.core.policy.decide import OWN_SERVER, Verdict
+from bough.core.policy.network_reach import beyond, reached_hosts, session_env
 from bough.core.policy.sandbox_choice import is_weaker, wanted_sandbox
 from bough.core.policy.turn_mode import lowest_mode, turn_mode
 from bough.core.store import records
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import CALLS, CHOICES, MCP, REPOS, RULES, SESSIONS
+from bough.core.store.sql import CALLS, CHOICES, MCP, REPOS, RULES
 from bough.errors import Denied
 from bough.model.call import Claim
+from bough.model.message import raw
 from bough.model.repo import McpServer, Repo
 from bough.model.rule import Choice, Rule
 from bough.model.session import RANK, PermissionMode, Session
 from bough.model.tool import ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
+
+MOST_NAMED = 5
+"""Hosts that a question names."""
 
 
 class RightsCheck(msgspec.Struct, frozen=True):
@@ -84,6 +89,8 @@ async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Ses
     raises = await _raises(tx, catalog, session, claim, target)
     if raises is None and target is not None and not claim.inherits:
         raises = await _less_confined(tx, settings, session, target)
+    if raises is None:
+        raises = await _more_hosts(tx, catalog, settings, session, claim, target)
     return RightsCheck(raises, foreign)
 
 
@@ -103,7 +110,7 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
         if not claim.inherits and _rank(catalog, target.agent, target.permission_mode) > own:
             return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {who}."
         if claim.inherits or claim.commands:
-            if own < TOP and await _env(tx, target) != await _env(tx, session):
+            if own < TOP and await session_env(tx, target.id) != await session_env(tx, session.id):
                 return f"It would work in the environment of session {target.id}, which this session was not given."
             servers = (*servers, *msgspec.json.decode(target.mcp_server_ids, type=tuple[str, ...]))
     return await _servers(tx, session, own, servers)
@@ -112,11 +119,43 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
 async def _less_confined(tx: Tx, settings: Settings, session: Session, target: Session) -> str | None:
     """Returns why a session's sandbox makes it more powerful than the caller. New sessions get no weaker sandbox
     (`policy.sandbox_choice`)."""
-    sandbox = await wanted_sandbox(tx, target, settings)
+    choice = await wanted_sandbox(tx, target, settings)
     own = await wanted_sandbox(tx, session, settings)
-    if not is_weaker(sandbox, own):
+    if not is_weaker(choice, own):
         return None
-    return f"The sandbox of session {target.id} is {sandbox}, which confines less than {own}, the caller's own."
+    return (
+        f"The sandbox of session {target.id} is {choice.text}, which confines less than {own.text}, the caller's own."
+    )
+
+
+async def _more_hosts(
+    tx: Tx, catalog: Catalog, settings: Settings, session: Session, claim: Claim, target: Session | None
+) -> str | None:
+    """Returns why a strictly confined session would reach more hosts through the session that a claim is about: a new
+    one, or the target."""
+    choice = await wanted_sandbox(tx, session, settings)
+    if choice.sandbox == "off" or choice.profile != "strict" or (claim.agent is None and target is None):
+        return None
+    worker = target or msgspec.structs.replace(session, mcp_server_ids=raw([]))
+    env = await session_env(tx, target.id) if target is not None else {}
+    if claim.agent is not None:
+        inherited = msgspec.json.decode(worker.mcp_server_ids, type=list[str])
+        added = [await find_id(tx, "mcp_servers", server) for server in claim.servers]
+        worker = msgspec.structs.replace(
+            worker,
+            id="",
+            agent=claim.agent,
+            repo_id=await find_id(tx, "repos", claim.repo) if claim.repo is not None else worker.repo_id,
+            mcp_server_ids=raw([*inherited, *added]),
+        )
+    own = await reached_hosts(tx, catalog.get(session.agent), session, settings, await session_env(tx, session.id))
+    anywhere = claim.agent is not None and claim.repo is not None
+    others = await reached_hosts(tx, catalog.get(worker.agent), worker, settings, env, anywhere=anywhere)
+    more = beyond(own, others)
+    if not more:
+        return None
+    named = ", ".join(more[:MOST_NAMED]) + (" and others" if len(more) > MOST_NAMED else "")
+    return f"It would reach hosts that the strict sandbox of this session does not allow: {named}."
 
 
 async def _sets_up(tx: Tx, repo_id: str) -> bool:
@@ -133,10 +172,6 @@ async def _servers(tx: Tx, session: Session, own: float, servers: tuple[str, ...
         return None
     named = ", ".join(server.name for server in await tx.all(MCP.some, McpServer, ids=beyond))
     return f"It would have MCP servers that this session was not given itself: {named}."
-
-
-async def _env(tx: Tx, session: Session) -> dict[str, str]:
-    return msgspec.json.decode(await tx.value(SESSIONS.env, id=session.id) or b"{}")
 
 
 TOP = float(RANK["allow-all"])

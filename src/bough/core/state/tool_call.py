@@ -13,7 +13,7 @@ from bough.core.store import records
 from bough.core.store.sql import APPROVALS, CALLS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Invalid
-from bough.model.approval import Approval
+from bough.model.approval import NETWORK_KIND, Approval
 from bough.model.call import Call
 from bough.model.message import raw
 from bough.model.redaction import MASK
@@ -39,12 +39,13 @@ async def show_waiting(change: Change, session: Session) -> None:
 
 
 async def show_running(change: Change, session_id: str, task_id: str | None) -> None:
-    """Shows the session as running, unless its agent still waits for an approval or another call."""
+    """Shows the session as running, unless its agent still waits for an approval of another call or a host."""
     session = await records.session(change.tx, session_id)
     task = await change.tx.one(TASKS.get, Task, id=task_id) if task_id else None
     if session.activity != "waiting_permission" or task is None or task.status != "running":
         return
-    if not await change.tx.value(CALLS.held, session_id=session.id):
+    asked_hosts: Any = await change.tx.value(APPROVALS.pending_of_kind, session_id=session.id, kind=NETWORK_KIND)
+    if not asked_hosts and not await change.tx.value(CALLS.held, session_id=session.id):
         await records.update_session(change, session.id, activity="running")
 
 

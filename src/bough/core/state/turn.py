@@ -21,7 +21,7 @@ from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError, Busy
 from bough.model import message
-from bough.model.approval import CALL_KIND
+from bough.model.approval import BESIDE_TURN_KINDS
 from bough.model.message import raw
 from bough.model.session import PermissionMode, Session
 from bough.model.task import EARLY_ENDS, Task, TaskStatus
@@ -144,7 +144,7 @@ async def called_off(tx: Tx, task: Task) -> CalledOff | None:
     known = await records.task(tx, task.id)
     if known.status == "stopping":
         return "stopped"
-    denials = await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt, call_kind=CALL_KIND)
+    denials = await tx.value(APPROVALS.denied, task_id=task.id, attempt=task.attempt, other_kinds=BESIDE_TURN_KINDS)
     return "denied" if denials else None
 
 

@@ -10,10 +10,10 @@ from bough.agents.acp.wire import RequestId
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
-from bough.model.approval import CALL_KIND, Approval, ApprovalStatus, Decision, Option
+from bough.model.approval import BESIDE_TURN_KINDS, Approval, ApprovalStatus, Decision, Option
 from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.model.times import just_after
@@ -68,6 +68,7 @@ async def add_session(
     git_state: msgspec.Raw,
     headless: Headless | None,
     sandbox: Sandbox | None,
+    sandbox_profile: SandboxProfile | None,
     kind: Kind = "root",
     source: Session | None = None,
     branch_task_id: str | None = None,
@@ -103,6 +104,7 @@ async def add_session(
         git_state=git_state,
         headless=headless,
         sandbox=sandbox,
+        sandbox_profile=sandbox_profile,
         depth=depth_below(source, kind) if source is not None else 0,
         race_id=race.race_id if race is not None else None,
         race_number=race.race_number if race is not None else None,
@@ -229,7 +231,7 @@ async def add_approval(
 
 async def pending_approvals(tx: Tx, task_id: str) -> int:
     """Counts the approvals that a turn waits for."""
-    count: Any = await tx.value(APPROVALS.pending_of_task, task_id=task_id, call_kind=CALL_KIND)
+    count: Any = await tx.value(APPROVALS.pending_of_task, task_id=task_id, other_kinds=BESIDE_TURN_KINDS)
     return count
 
 

@@ -30,6 +30,8 @@ T = TypeVar("T")
 CHANNEL_EVENTS = "bough_events"
 CHANNEL_WORK = "bough_work"
 CHANNEL_APPROVALS = "bough_approvals"
+# A person has changed which hosts strictly confined agents may reach.
+CHANNEL_HOSTS = "bough_hosts"
 
 # A longer message is announced without its content, to keep the events table small.
 LARGEST_EVENT_CONTENT = 64 * 1024

@@ -263,6 +263,7 @@ class Branches:
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
         branch_task = await self._branch_point(change.tx, source, new, kind)
+        choice = await sandbox_of_branch(change.tx, caller, self._settings, source)
         session = await records.add_session(
             change,
             caller,
@@ -282,7 +283,8 @@ class Branches:
             callback=raw(new.callback or CallbackConfig()) if kind == "subsession" else source.callback,
             git_state=git,
             headless=new.headless or source.headless,
-            sandbox=await sandbox_of_branch(change.tx, caller, self._settings, source),
+            sandbox=choice.sandbox,
+            sandbox_profile=choice.profile,
             kind=kind,
             source=source,
             branch_task_id=branch_task.id if branch_task else None,

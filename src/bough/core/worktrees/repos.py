@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough.agents.network.hosts import BadHost, parse_patterns
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
-from bough.core.store.transactions import Change, Store
+from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
 from bough.core.worktrees.paths import resolve_inside
 from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
 from bough.git.checkpoint_refs import drop
@@ -22,7 +23,7 @@ from bough.git.safe.permissions import forget, register_bare
 from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -40,12 +41,17 @@ class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     - `setup`: a command and its arguments, run without a shell in each new worktree.
     - `copyIgnored`: globs of ignored files to copy from the working copy first.
     - `sandbox`: whether agents run in the sandbox here; null uses the server's setting.
+    - `sandboxProfile`: the profile of the sandbox, `workspace` or `strict`; null uses the server's setting.
+    - `sandboxHosts`: hosts that strictly confined agents may reach here, in addition to the server's. The list
+      replaces the one before.
     - `boardId`, `x`, `y`: where the card of its own folder is; null takes it off its board."""
 
     name: str | msgspec.UnsetType = msgspec.UNSET
     setup: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     copy_ignored: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox_profile: SandboxProfile | msgspec.UnsetType | None = msgspec.UNSET
+    sandbox_hosts: list[str] | msgspec.UnsetType | None = msgspec.UNSET
     board_id: str | msgspec.UnsetType | None = msgspec.UNSET
     x: float | msgspec.UnsetType | None = msgspec.UNSET
     y: float | msgspec.UnsetType | None = msgspec.UNSET
@@ -133,15 +139,18 @@ class Repos:
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
         """Changes a repository's name or its setup. Only people may set a command to run."""
         columns: dict[str, Any] = {
-            name: getattr(patch, name) for name in ("x", "y", "sandbox") if getattr(patch, name) is not msgspec.UNSET
+            name: getattr(patch, name)
+            for name in ("x", "y", "sandbox", "sandbox_profile")
+            if getattr(patch, name) is not msgspec.UNSET
         }
         if patch.name is not msgspec.UNSET:
             columns["name"] = checked_name(patch.name)
         for name in ("setup", "copy_ignored"):
             if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
                 raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
-        if patch.sandbox is not msgspec.UNSET and caller.kind == "session":
-            raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
+        _check_sandbox(caller, patch)
+        if patch.sandbox_hosts is not msgspec.UNSET:
+            columns["sandbox_hosts"] = raw(checked_hosts(patch.sandbox_hosts or []))
         if patch.setup is not msgspec.UNSET:
             columns["setup"] = raw(checked_command(patch.setup or []))
         if patch.copy_ignored is not msgspec.UNSET:
@@ -158,6 +167,8 @@ class Repos:
             repo = await change.tx.one(query, Repo, id=current.id, now=change.now, **chosen)
             assert repo is not None
             change.emit("repo.patched", repo)
+            if "sandbox_hosts" in chosen:
+                change.tx.notify(CHANNEL_HOSTS, "")
             return repo
 
         return await self._store.write(work)
@@ -188,6 +199,14 @@ class Repos:
                 log.warning("checkpoint_refs_left", repo=repo.path, count=len(refs), error=error.message)
         forget(repo.path)
         return repo
+
+
+def _check_sandbox(caller: Caller, patch: RepoPatch) -> None:
+    """Refuses changes of the sandbox by a session."""
+    if caller.kind != "session":
+        return
+    if any(getattr(patch, name) is not msgspec.UNSET for name in ("sandbox", "sandbox_profile", "sandbox_hosts")):
+        raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
 
 
 async def _top(path: str) -> str | None:
@@ -231,3 +250,13 @@ def checked_globs(globs: list[str]) -> list[str]:
         if wrong or parts[0] == ".git":
             raise Invalid("bad_glob", f"{glob[:200]!r} is not a glob of files inside a working copy, such as `.env`.")
     return globs
+
+
+def checked_hosts(hosts: list[str]) -> list[str]:
+    """Returns hosts in their usual form; raises `Invalid` for one that is none."""
+    if len(hosts) > MOST_WORDS:
+        raise Invalid("bad_host_pattern", f"Give at most {MOST_WORDS} hosts.")
+    try:
+        return list(dict.fromkeys(pattern for host in hosts for pattern in parse_patterns(host)))
+    except BadHost as error:
+        raise Invalid("bad_host_pattern", f"{error}") from error

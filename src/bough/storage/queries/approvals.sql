@@ -31,13 +31,21 @@ SELECT * FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND tool
 ORDER BY created_at, id
 
 -- name: pending_of_task
--- Counts a turn's pending approvals, except those of Bough's own tools, which may outlive the turn.
-SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind <> :call_kind
+-- Counts a turn's pending approvals, except those for which it does not wait itself.
+SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind NOT IN :other_kinds
+
+-- name: pending_of_kind
+-- Counts a session's pending approvals of one kind.
+SELECT count(*) FROM approvals WHERE session_id = :session_id AND status = 'pending' AND tool_kind = :kind
 
 -- name: denied
 -- Counts an attempt's approvals that were not allowed.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND COALESCE(decision, 'deny') = 'deny'
-    AND tool_kind <> :call_kind
+    AND tool_kind NOT IN :other_kinds
+
+-- name: of_key
+-- Returns a turn's last approval about exactly this.
+SELECT * FROM approvals WHERE task_id = :task_id AND key = :key ORDER BY created_at DESC, id DESC LIMIT 1
 
 -- name: alike
 -- Lists pending approvals of exactly the same tool use, oldest first.
@@ -54,7 +62,8 @@ SELECT min(expires_at) FROM approvals WHERE status = 'pending' AND expires_at IS
 
 -- name: reschedule
 -- Changes or clears the expiry of a session's pending approvals.
-UPDATE approvals SET expires_at = :expires_at, on_expiry = :on_expiry, updated_at = :now
+UPDATE approvals SET expires_at = :expires_at, updated_at = :now,
+                     on_expiry = CASE WHEN tool_kind = :denied_kind THEN :denied_on_expiry ELSE :on_expiry END
 WHERE session_id = :session_id AND status = 'pending' AND tool_kind NOT IN :held_turn_kinds
 RETURNING *
 

@@ -123,10 +123,10 @@ SELECT count(*) AS sessions, CAST(coalesce(sum(turns), 0) AS BIGINT) AS turns,
 FROM sessions WHERE root_session_id = :root
 
 -- name: waits
--- Lists when a task waited for people's approvals, from request to decision, in that order. Waits of calls to Bough's
--- own tools do not count, because the call waits and not the turn.
-SELECT created_at, coalesce(decided_at, updated_at) FROM approvals WHERE task_id = :task_id AND tool_kind <> :call_kind
-ORDER BY created_at, id
+-- Lists when a task waited for people's approvals, from request to decision, in that order. Calls of Bough's own tools
+-- and connections do not count, because they wait and not the turn.
+SELECT created_at, coalesce(decided_at, updated_at) FROM approvals
+WHERE task_id = :task_id AND tool_kind NOT IN :other_kinds ORDER BY created_at, id
 
 -- name: count_turn
 -- Adds an ended turn's usage.

@@ -77,6 +77,13 @@ describe("the details of an approval", () => {
     expect(details).toEqual([{ type: "paths", paths: ["a", "b"] }]);
   });
 
+  it("name the host that a program wants to reach", () => {
+    const host = approval({ toolKind: "network", toolCall: { rawInput: { host: "api.example.com" } } });
+    expect(detailsOf(host)).toEqual([{ type: "facts", facts: [{ name: "host", value: "api.example.com" }] }]);
+    expect(approvalLabels(host).title).toBe("A program of the agent wants to connect to a host");
+    expect(answersOf(host).scopes).toEqual(["session", "worktree", "everywhere"]);
+  });
+
   it("call modes by their names", () => {
     expect(reasonText("Mode acceptEdits requires approval before this.")).toBe(
       "“Accept edits” requires approval before this.",

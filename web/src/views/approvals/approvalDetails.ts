@@ -41,6 +41,7 @@ const KIND_TITLES: Record<string, string> = {
   move: "The agent wants to move a file",
   search: "The agent wants to search",
   fetch: "The agent wants to use the network",
+  network: "A program of the agent wants to connect to a host",
 };
 
 /** Whether the agent wants to call one of Bough's own tools. */

@@ -11,6 +11,7 @@ import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
 import { nonEmptyLines } from "@/views/forms/state/draft";
 import { type GitChoice, GitSwitches, UndecidedGit } from "./RepoGitSettings";
+import { RepoSandboxFields, sandboxOf } from "./RepoSandboxFields";
 import css from "./Settings.module.css";
 import { useSave } from "./useSave";
 
@@ -65,11 +66,19 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
   const [name, setName] = useState(repo?.name ?? "");
   const [setup, setSetup] = useState(repo?.setup.join("\n") ?? "");
   const [copied, setCopied] = useState(repo?.copyIgnored.join("\n") ?? "");
+  const [sandbox, setSandbox] = useState(sandboxOf(repo));
   const [git, setGit] = useState<GitChoice>({});
   const undecided = useRepoGit(repo?.id ?? "", repo?.kind === "git").data?.undecided ?? [];
   const { busy, error, save } = useSave(async () => {
     if (repo) {
-      await patchRepo(repo.id, { name, setup: nonEmptyLines(setup), copyIgnored: nonEmptyLines(copied) });
+      await patchRepo(repo.id, {
+        name,
+        setup: nonEmptyLines(setup),
+        copyIgnored: nonEmptyLines(copied),
+        sandbox: sandbox.choice,
+        sandboxProfile: sandbox.profile,
+        sandboxHosts: nonEmptyLines(sandbox.hosts),
+      });
       // Saving the form answers the question, also without a change.
       const answer = { ...Object.fromEntries(undecided.map((kind) => [kind, false])), ...git };
       if (Object.keys(answer).length) await patchRepoGit(repo.id, answer);
@@ -120,6 +129,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
           <GitSwitches repoId={repo.id} choice={git} onChange={setGit} />
         </>
       )}
+      {repo && <RepoSandboxFields value={sandbox} onChange={setSandbox} />}
     </Dialog>
   );
 }

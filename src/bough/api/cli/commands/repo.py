@@ -89,6 +89,8 @@ def _draw(repo: Json) -> None:
             ("setup", clean(shlex.join(repo["setup"]))),
             ("copied files", ", ".join(clean(pattern) for pattern in repo["copyIgnored"])),
             ("sandbox", repo["sandbox"] or ""),
+            ("sandbox profile", repo["sandboxProfile"] or ""),
+            ("sandbox hosts", ", ".join(clean(host) for host in repo["sandboxHosts"])),
             ("registered", f"{moment(repo['createdAt'])} ({ago(repo['createdAt'])})"),
         ]
     )
@@ -118,6 +120,23 @@ def change(
             help="Whether agents run in a sandbox here; inherit uses the server's setting.",
         ),
     ] = None,
+    profile: Annotated[
+        Literal["workspace", "strict", "inherit"] | None,
+        typer.Option(
+            "--sandbox-profile",
+            metavar="workspace|strict|inherit",
+            help="Profile of the sandbox here: workspace limits files, strict also limits hosts.",
+        ),
+    ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sandbox-host",
+            metavar="HOST",
+            help="Host that strictly confined agents may reach here; repeatable. Replaces the list.",
+        ),
+    ] = None,
+    no_host: Annotated[bool, typer.Option("--no-sandbox-host", help="Allow no additional hosts here.")] = False,
 ) -> None:
     """Change a repo's name, how its new worktrees are set up, or whether its agents run in a sandbox."""
     body: Json = {"name": name} if name is not None else {}
@@ -130,6 +149,10 @@ def change(
         body["copyIgnored"] = [] if no_copy else copy
     if sandbox is not None:
         body["sandbox"] = None if sandbox == "inherit" else sandbox
+    if profile is not None:
+        body["sandboxProfile"] = None if profile == "inherit" else profile
+    if host or no_host:
+        body["sandboxHosts"] = [] if no_host else host
     if not body:
         raise typer.BadParameter("Nothing to change; see: bough repo set --help")
     ctx.show(ctx.client.patch(path("repos", repo), body), _draw)

@@ -31,7 +31,7 @@ from bough.api.cli.framework.error_hints import explain
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError
 from bough.git.safe import guard
-from bough.model.sandbox import Sandbox
+from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data
 from bough.storage import migrate
@@ -64,7 +64,7 @@ def everything(settings: Settings, client: Client) -> Iterator[Check]:
     yield server(client)
     yield from agents(settings.data_path)
     yield from agent_variables(settings)
-    yield sandbox(settings.sandbox)
+    yield sandbox(settings.sandbox, settings.sandbox_profile)
     yield workspace(_root_of(client) or settings.root_path)
     yield space(settings.data_path)
 
@@ -91,14 +91,18 @@ def git() -> Check:
     return Check("git", "ok", version)
 
 
-def sandbox(setting: Sandbox) -> Check:
-    """Reports whether agents can be confined on this machine."""
+def sandbox(setting: Sandbox, profile: SandboxProfile = "workspace") -> Check:
+    """Reports whether agents can be confined on this machine, and whether their network can be."""
     available = detect()
     if setting == "off":
         text = "The sandbox is switched off: agents run unconfined, with all of your rights."
         return Check("sandbox", "warning", text, "Set sandbox = auto in config.toml, or start with --sandbox auto.")
     if available.program is not None:
-        return Check("sandbox", "ok", f"Agents are confined by {available.program} (sandbox = {setting})")
+        text = f"Agents are confined by {available.program} (sandbox = {setting}, sandbox_profile = {profile})"
+        if profile == "strict" and available.network_reason:
+            severity = "problem" if setting == "required" else "warning"
+            return Check("sandbox", severity, f"{text}, but their network is not.", available.network_reason)
+        return Check("sandbox", "ok", text)
     if setting == "required":
         return Check("sandbox", "problem", "No agent can start: the sandbox is required.", available.reason)
     return Check("sandbox", "warning", "Agents run unconfined, with all of your rights.", available.reason)

@@ -27,6 +27,7 @@ from bough.api.cli.session.options import (
     Headless,
     Mode,
     Model,
+    ProfileChoice,
     SandboxChoice,
     Title,
     encode_files,
@@ -72,6 +73,7 @@ def new(
     env: Env = None,
     headless: Headless = None,
     sandbox: SandboxChoice = None,
+    profile: ProfileChoice = None,
     prompt: Annotated[
         str | None, typer.Option("--prompt", "-p", help="First prompt; - reads it from standard input.")
     ] = None,
@@ -95,6 +97,7 @@ def new(
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields["headless"] = None if headless == "server" else headless
     fields["sandbox"] = None if sandbox == "inherit" else sandbox
+    fields["sandboxProfile"] = None if profile == "inherit" else profile
     body: Json = {name: value for name, value in fields.items() if value is not None}
     if existing is not None and worktree is not None:
         raise typer.BadParameter(
@@ -252,10 +255,11 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
 
 def _sandbox(session: Json) -> str:
     """Describes how the session's agent was confined at its last start, and the session's own choice."""
-    choice = f" (sandbox {session['sandbox']})" if session["sandbox"] else ""
-    if session["confinement"] == "unconfined":
-        return f"unconfined{choice}: {clean(session['unconfinedReason'] or '')}"
-    return f"{session['confinement'] or 'not started yet'}{choice}"
+    choices = [f"sandbox {session['sandbox']}"] if session["sandbox"] else []
+    choices += [f"profile {session['sandboxProfile']}"] if session["sandboxProfile"] else []
+    choice = f" ({', '.join(choices)})" if choices else ""
+    reason = f": {clean(session['unconfinedReason'])}" if session["unconfinedReason"] else ""
+    return f"{session['confinement'] or 'not started yet'}{choice}{reason}"
 
 
 def _origin(session: Json) -> str:
@@ -299,6 +303,7 @@ def change(
     no_env: Annotated[bool, typer.Option("--no-env", help="Remove all environment variables.")] = False,
     headless: Headless = None,
     sandbox: SandboxChoice = None,
+    profile: ProfileChoice = None,
     report: Annotated[
         bool | None, typer.Option("--callback/--no-callback", help="Whether it reports back to its parent.")
     ] = None,
@@ -326,6 +331,8 @@ def change(
         body["headless"] = None if headless == "server" else headless
     if sandbox is not None:
         body["sandbox"] = None if sandbox == "inherit" else sandbox
+    if profile is not None:
+        body["sandboxProfile"] = None if profile == "inherit" else profile
     if (report, last, with_prompt, instructions) != (None, None, None, None):
         callback = ctx.client.get(path("sessions", session)).value["callback"]
         body["callback"] = merge_callback(callback, report, last, with_prompt, instructions)

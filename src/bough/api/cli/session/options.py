@@ -37,6 +37,14 @@ SandboxChoice = Annotated[
         help="Whether the agent runs in a sandbox: auto if available, required always; inherit is the default.",
     ),
 ]
+ProfileChoice = Annotated[
+    Literal["workspace", "strict", "inherit"] | None,
+    typer.Option(
+        "--sandbox-profile",
+        metavar="workspace|strict|inherit",
+        help="Profile of the sandbox: workspace limits files, strict also limits hosts; inherit is the default.",
+    ),
+]
 Env = Annotated[
     list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Environment variable for the agent; repeatable.")
 ]

@@ -9,6 +9,7 @@ import { ContextFilesField } from "./ContextFilesField";
 import { EnvEditor } from "./EnvEditor";
 import { McpServerChoices } from "./McpServerChoices";
 import { ModelFields } from "./ModelFields";
+import { SandboxProfileSelect } from "./SandboxProfileSelect";
 import { SandboxSelect } from "./SandboxSelect";
 import { UnattendedSelect } from "./UnattendedSelect";
 
@@ -72,7 +73,15 @@ export function AdvancedFields({
           inherited={from ? "Same as this session" : undefined}
         />
       )}
-      {!shows && !from && <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />}
+      {!shows && !from && (
+        <>
+          <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />
+          <SandboxProfileSelect
+            value={draft.sandboxProfile}
+            onChange={(sandboxProfile) => set({ sandboxProfile })}
+          />
+        </>
+      )}
     </Fold>
   );
 }

@@ -39,6 +39,8 @@ export type UnattendedAnswer = "wait" | "deny" | "allow" | null;
 /** `null` uses the repo's or the server's setting. */
 export type SandboxChoice = "off" | "auto" | "required" | null;
 
+export type SandboxProfile = "workspace" | "strict" | null;
+
 export interface Draft {
   prompt: string;
   files: AttachedFile[];
@@ -55,6 +57,7 @@ export interface Draft {
   callback: CallbackChoice;
   headless: UnattendedAnswer;
   sandbox: SandboxChoice;
+  sandboxProfile: SandboxProfile;
 }
 
 export const EMPTY_DRAFT: Draft = {
@@ -72,6 +75,7 @@ export const EMPTY_DRAFT: Draft = {
   callback: DEFAULT_CALLBACK,
   headless: null,
   sandbox: null,
+  sandboxProfile: null,
 };
 
 /** Returns an agent's default mode. */
@@ -129,6 +133,7 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
     contextFiles: draft.contextFiles.trim() ? nonEmptyLines(draft.contextFiles) : undefined,
     headless: draft.headless ?? undefined,
     sandbox: draft.sandbox ?? undefined,
+    sandboxProfile: draft.sandboxProfile ?? undefined,
   };
 }
 

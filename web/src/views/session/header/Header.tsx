@@ -72,6 +72,11 @@ export function Header({ session, treeSessions, approvals, state, actions, isPan
             Unconfined
           </Badge>
         )}
+        {session.confinement !== "unconfined" && session.unconfinedReason && (
+          <Badge tone="waiting" icon={<ShieldOff />} title={session.unconfinedReason}>
+            Network not limited
+          </Badge>
+        )}
         {session.gitState?.branch && (
           <span className={css.fact} title={session.cwd}>
             {session.worktreeId ? <FolderGit2 aria-hidden /> : <GitBranch aria-hidden />}

@@ -10,6 +10,7 @@ import { EnvEditor } from "@/views/forms/fields/EnvEditor";
 import { McpServerChoices } from "@/views/forms/fields/McpServerChoices";
 import { ModelFields } from "@/views/forms/fields/ModelFields";
 import { ModePicker } from "@/views/forms/fields/ModePicker";
+import { SandboxProfileSelect } from "@/views/forms/fields/SandboxProfileSelect";
 import { SandboxSelect } from "@/views/forms/fields/SandboxSelect";
 import { UnattendedSelect } from "@/views/forms/fields/UnattendedSelect";
 import { BudgetForm } from "./BudgetForm";
@@ -91,6 +92,10 @@ export function SettingsPanel({
             onChange={(headless) => set({ headless: headless ?? "" })}
           />
           <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />
+          <SandboxProfileSelect
+            value={draft.sandboxProfile}
+            onChange={(sandboxProfile) => set({ sandboxProfile })}
+          />
         </section>
         <fieldset className={css.part}>
           <legend className={css.head}>MCP servers</legend>
@@ -139,6 +144,8 @@ export function SettingsPanel({
 const CONFINEMENTS = {
   workspace: "Confined to its folder",
   "read-only": "Confined, read-only",
+  strict: "Confined to its folder and listed hosts",
+  "strict-read-only": "Confined to listed hosts, read-only",
   unconfined: "Unconfined",
 };
 

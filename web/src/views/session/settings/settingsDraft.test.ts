@@ -19,6 +19,7 @@ const session = (change: Partial<Session> = {}): Session =>
     callback: { enabled: true },
     headless: null,
     sandbox: null,
+    sandboxProfile: null,
     queuePaused: false,
     archived: false,
     metadata: {},
@@ -33,6 +34,14 @@ describe("settings", () => {
   it("saves only the changes", () => {
     const draft = { ...draftOf(session()), title: " Two ", model: "opus[1m]", headless: "deny" as const };
     expect(patchOf(session(), draft)).toEqual({ title: "Two", model: "opus[1m]", headless: "deny" });
+  });
+
+  it("saves the profile of the sandbox", () => {
+    const draft = { ...draftOf(session()), sandboxProfile: "strict" as const };
+    expect(patchOf(session(), draft)).toEqual({ sandboxProfile: "strict" });
+    expect(patchOf(session({ sandboxProfile: "strict" }), draftOf(session()))).toEqual({
+      sandboxProfile: null,
+    });
   });
 
   it("keeps masked values, and sends the whole environment when a variable is added or removed", () => {

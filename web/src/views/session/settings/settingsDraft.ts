@@ -1,6 +1,11 @@
 /** Converts a session's settings to a form's draft, and the draft to a patch with only the changes. */
 import type { Mode, Session, SessionPatch } from "@/api/types";
-import { type EnvLine, nonEmptyLines, type SandboxChoice } from "@/views/forms/state/draft";
+import {
+  type EnvLine,
+  nonEmptyLines,
+  type SandboxChoice,
+  type SandboxProfile,
+} from "@/views/forms/state/draft";
 
 export interface SettingsDraft {
   title: string;
@@ -19,6 +24,7 @@ export interface SettingsDraft {
   };
   headless: "" | "wait" | "deny" | "allow";
   sandbox: SandboxChoice;
+  sandboxProfile: SandboxProfile;
 }
 
 export const draftOf = (session: Session): SettingsDraft => ({
@@ -38,6 +44,7 @@ export const draftOf = (session: Session): SettingsDraft => ({
   },
   headless: session.headless ?? "",
   sandbox: session.sandbox ?? null,
+  sandboxProfile: session.sandboxProfile ?? null,
 });
 
 const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused">> => ({
@@ -54,6 +61,7 @@ const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused"
   callback: { ...draft.callback, extraInstructions: draft.callback.extraInstructions.trim() || null },
   headless: draft.headless || null,
   sandbox: draft.sandbox,
+  sandboxProfile: draft.sandboxProfile,
 });
 
 /** Returns the fields in which the draft differs from the session; an empty object if there is nothing to save. */

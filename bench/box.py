@@ -22,7 +22,7 @@ from bough.agents.sandbox.detect import Availability, detect
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
 from bough.agents.sandbox.own_network import plan
 from bough.agents.sandbox.profile import Limits, arguments, limited
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 from tests.support.repos import make_repo
 
 STARTS = 15

@@ -12,9 +12,9 @@ from pathlib import Path
 from bench import measure
 from bench.report import Result, Row, duration, slower
 from bough.git import checkpoint_refs
-from bough.git.inspect import state
-from bough.git.restore import apply, plan
-from bough.git.snapshot import FRESH, Memory, take
+from bough.git.working_copy.inspect import state
+from bough.git.working_copy.restore import apply, plan
+from bough.git.working_copy.snapshot import FRESH, Memory, take
 from tests.support.repos import git, make_repo
 
 ROUNDS = 15

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from bench.measure import CACHE
-from bough.model.times import written
+from bough.model.values.times import written
 from bough.storage import migrate
 from bough.storage.open import open_backend
 

@@ -17,7 +17,7 @@ from bough.agents.keeper_client import keeper_folder
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.agents.link import LinkClosed
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 from tests.support.unkept_agents import Processes
 
 ROUNDS = 15

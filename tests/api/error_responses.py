@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 
 Json = dict[str, Any]
 

@@ -10,12 +10,12 @@ from bough.core.worktrees.setup import copy_ignored
 from bough.errors import BoughError
 from bough.git import checkpoint_refs, merge, worktree_recovery, worktrees
 from bough.git.commit_diff import compare
-from bough.git.inspect import default_branch, inspect, state, top_level
-from bough.git.restore import apply, changed_paths, differences, plan
 from bough.git.run import git
-from bough.git.snapshot import Memory, TooMuch, take, working_copy
-from bough.git.status import distance, files, own_commits, submodules
-from bough.git.working_copy_diff import diff
+from bough.git.working_copy.diff import diff
+from bough.git.working_copy.inspect import default_branch, inspect, state, top_level
+from bough.git.working_copy.restore import apply, changed_paths, differences, plan
+from bough.git.working_copy.snapshot import Memory, TooMuch, take, working_copy
+from bough.git.working_copy.status import distance, files, own_commits, submodules
 
 REF = checkpoint_refs.ref_name("session", "task", "before")
 

@@ -137,7 +137,7 @@ def test_conversations_and_logins_are_kept(tmp_path: Path, name: str) -> None:
         path.parent.mkdir(parents=True)
         path.write_text("{}")
     agent.write(*KEPT[name])
-    assert all(_is_evil(agent.path(kept)) for kept in KEPT[name])
+    assert all(_is_evil(agent.path(path)) for path in KEPT[name])
 
 
 @needs_sandbox

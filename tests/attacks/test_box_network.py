@@ -280,7 +280,7 @@ async def test_sockets_of_other_programs_are_hidden(server: Running) -> None:
 
 @needs_network
 async def test_the_network_survives_the_death_of_the_server(tmp_path: Path) -> None:
-    """S6, K1: Listed services stay open, other hosts are denied, and the next server is asked again."""
+    """S6: Listed services stay open, other hosts are denied, and the next server is asked again."""
     with service() as port:
         env = {"BOUGH_SANDBOX": "required", "BOUGH_SANDBOX_PROFILE": "strict"}
         env["BOUGH_SANDBOX_HOSTS"] = f"localhost:{port}"

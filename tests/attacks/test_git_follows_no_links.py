@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bough.git.safe import landlock, written_paths
-from bough.git.snapshot import SCRATCH, scratch_index, working_copy
+from bough.git.working_copy.snapshot import SCRATCH, scratch_index, working_copy
 from tests.attacks.box_agents import Boxed, needs_sandbox
 from tests.attacks.git_operations import OPERATIONS, carry_out
 from tests.support.repos import allow_programs, git, make_repo

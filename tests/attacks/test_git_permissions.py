@@ -11,13 +11,13 @@ import pytest
 from bough.core.worktrees.git_permissions import GitPermissionsPatch
 from bough.errors import BoughError, Conflict, Denied
 from bough.git import merge, worktrees
-from bough.git.restore import apply, plan
 from bough.git.run import GitFailed
 from bough.git.safe import guard, permissions
 from bough.git.safe.location import find
 from bough.git.safe.permissions import Permissions
-from bough.git.snapshot import take
-from bough.git.status import files
+from bough.git.working_copy.restore import apply, plan
+from bough.git.working_copy.snapshot import take
+from bough.git.working_copy.status import files
 from bough.model.session import Caller
 from tests.support.client import Json
 from tests.support.repos import allow_programs, git, make_repo

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.model.visible import visible, visible_call
+from bough.model.values.visible import visible, visible_call
 from tests.core.policy.test_policy_at_work import wanting
 
 TRICKS = {

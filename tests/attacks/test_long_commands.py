@@ -9,7 +9,7 @@ import pytest
 
 from bough.agents.catalog import load_catalog
 from bough.core.policy.decide import decide
-from bough.core.policy.shell_paths import LONGEST_COMMAND
+from bough.core.policy.shell.paths import LONGEST_COMMAND
 from bough.core.policy.tool_use import read
 from tests.core.policy.policies import rule
 

@@ -13,7 +13,7 @@ import pytest
 
 from bough.agents.catalog import load_catalog
 from bough.core.policy.decide import Verdict, decide
-from bough.core.policy.shell_paths import LONGEST_COMMAND
+from bough.core.policy.shell.paths import LONGEST_COMMAND
 from bough.core.policy.tool_use import read
 from bough.model.session import MODES, PermissionMode
 from tests.core.policy.policies import rule

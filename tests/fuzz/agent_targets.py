@@ -33,7 +33,7 @@ from bough.errors import Invalid
 from bough.model.message import Message, raw
 from bough.model.session import MODES
 from bough.model.tool import ToolUse
-from bough.model.visible import ORIGINAL, visible, visible_call
+from bough.model.values.visible import ORIGINAL, visible, visible_call
 from tests.fuzz.target import Target
 
 CATALOG = load_catalog(Path("/nowhere"))

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from bough.agents.sandbox.git_layout import find_layout, paths_of
 from bough.errors import Denied
-from bough.git import commit_diff, status, working_copy_diff
-from bough.git.changed_paths import parse_scan
+from bough.git import commit_diff
 from bough.git.decode import lines, shown
 from bough.git.safe import configured
 from bough.git.safe.location import find
+from bough.git.working_copy import diff as working_copy_diff
+from bough.git.working_copy import status
+from bough.git.working_copy.changed_paths import parse_scan
 from bough.git.workspace import check_workspace
 from bough.git.worktrees import parse_worktrees
 from tests.fuzz.target import Target

@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 
 from bough.errors import Conflict, Invalid
 from bough.git.checkpoint_refs import drop, held, keep, ref_name, sweep
-from bough.git.restore import Plan, apply, checked_path, plan
-from bough.git.snapshot import scratch_index, take, working_copy
 from bough.git.threads import in_thread
+from bough.git.working_copy.restore import Plan, apply, checked_path, plan
+from bough.git.working_copy.snapshot import scratch_index, take, working_copy
 from tests.git.checkpoint_files import Entry, Step, change, files, histories, remembered
 from tests.support.repos import allow_programs, git, make_repo
 

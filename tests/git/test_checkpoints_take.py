@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bough.git import snapshot
 from bough.git.run import GitFailed
-from bough.git.snapshot import Limits, Memory, Snapshot, TooMuch, scratch_index, take, working_copy
+from bough.git.working_copy import snapshot
+from bough.git.working_copy.snapshot import Limits, Memory, Snapshot, TooMuch, scratch_index, take, working_copy
 from tests.git.checkpoint_files import files, remembered
 from tests.support.repos import allow_programs, git, make_repo
 

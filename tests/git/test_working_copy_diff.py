@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.git import working_copy_diff
+from bough.git.working_copy import diff as working_copy_diff
 from tests.support.repos import git, make_repo
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bough.model.file import LONGEST_NAME, is_plain_name
-from bough.model.file_type import as_text, image_type, text_type
+from bough.model.values.file_type import as_text, image_type, text_type
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bough.errors import Invalid
-from bough.model import ids, times
 from bough.model.session import MODES, RANK
 from bough.model.task import MOVES, TERMINAL
+from bough.model.values import ids, times
 
 ROOT = Path(__file__).parents[2]
 

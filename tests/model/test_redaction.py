@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.model.redaction import LONGEST, MASK, Redactor
+from bough.model.values.redaction import LONGEST, MASK, Redactor
 
 KEY = "-----BEGIN KEY-----\nabcdefghijklmnopqrstuvwxyz0123\n-----END KEY-----"
 VALUES = ("grey-4711", "https://h/a", "https://h/a/secret", 'qu"o\\te\nx', "abcabd", "1234567890", KEY)

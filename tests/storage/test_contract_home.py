@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from bough.core.store.sql import HOME
-from bough.model.home import TurnUsage
-from bough.model.times import quarter
+from bough.model.values.times import quarter
+from bough.model.views.home import TurnUsage
 from bough.storage import migrate
 from bough.storage.backend import Backend, Tx
 from bough.storage.queries import Query

@@ -19,8 +19,8 @@ from bough.core.store import records
 from bough.core.store.sql import MESSAGES
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError
-from bough.model.ids import new_id
 from bough.model.message import Message, Role, raw
+from bough.model.values.ids import new_id
 from bough.storage import migrate
 from bough.storage.backend import Backend
 from bough.storage.queries import Query

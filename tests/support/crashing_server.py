@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.keeper_client import start_keeper
 from bough.main import main
-from bough.model import times
+from bough.model.values import times
 from bough.storage.backend import Backend, Tx
 from bough.storage.postgres import PostgresBackend
 from bough.storage.queries import Query

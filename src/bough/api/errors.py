@@ -19,7 +19,7 @@ from bough.errors import (
     Unauthenticated,
     Unavailable,
 )
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 
 
 class ErrorMapping(NamedTuple):

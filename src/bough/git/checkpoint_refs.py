@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bough.git.decode import lines
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import IN_USE, QUIET, SCRATCH
+from bough.git.working_copy.snapshot import IN_USE, QUIET, SCRATCH
 
 PREFIX = "refs/bough/checkpoints"
 # No reflog: these refs are created once and deleted once.

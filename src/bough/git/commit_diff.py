@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bough.git.decode import shown
 from bough.git.run import git, git_head
-from bough.git.working_copy_diff import LARGEST_TEXT, MOST_FILES, Diff, FileDiff, FileStatus
+from bough.git.working_copy.diff import LARGEST_TEXT, MOST_FILES, Diff, FileDiff, FileStatus
 
 # For comparing every file of a large repository.
 WITHIN = 600.0

@@ -14,8 +14,8 @@ from bough.git.paths import is_there
 from bough.git.run import GitFailed, Needs, git, merge_drivers_off
 from bough.git.safe import permissions
 from bough.git.safe.location import find
-from bough.git.snapshot import IDENTITY, QUIET, WorkingCopy, take, working_copy
-from bough.git.status import files
+from bough.git.working_copy.snapshot import IDENTITY, QUIET, WorkingCopy, take, working_copy
+from bough.git.working_copy.status import files
 from bough.git.worktrees import resolve
 
 # For writing every file of a large working copy.

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from bough.git.decode import lines
 from bough.git.paths import is_there, quoted, relative
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import IDENTITY, QUIET, scratch_index, take, working_copy
-from bough.git.status import files, own_submodules
+from bough.git.working_copy.snapshot import IDENTITY, QUIET, scratch_index, take, working_copy
+from bough.git.working_copy.status import files, own_submodules
 from bough.git.worktrees import resolve
 
 # For reading or writing every file of a large working copy.

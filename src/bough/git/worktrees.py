@@ -18,7 +18,7 @@ from bough.git.paths import is_there, real, relative
 from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
 from bough.git.safe.location import find
-from bough.git.status import files
+from bough.git.working_copy.status import files
 
 # For checking out a very large repository, including hooks.
 ADD_WITHIN = 600.0

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from bough.model.file_type import IMAGES
+from bough.model.values.file_type import IMAGES
 
 # For more, the agent can read a folder.
 MOST_FILES = 10

@@ -34,8 +34,8 @@ def test_bound_sockets_are_found(folder: Path) -> None:
         gone.bind(str(folder / "gone.sock"))
         (folder / "gone.sock").unlink()
         bare.bind(f"\0{folder}/abstract")
-        found = [path for path in bound_sockets() if path.startswith(str(folder))]
-    assert found == [str(folder / "with space.sock")]
+        sockets = [path for path in bound_sockets() if path.startswith(str(folder))]
+    assert sockets == [str(folder / "with space.sock")]
     assert bound_sockets("/missing") == []
 
 

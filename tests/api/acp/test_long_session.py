@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.model.ids import new_id
-from bough.model.times import now
+from bough.model.values.ids import new_id
+from bough.model.values.times import now
 from tests.api.acp.editor_client import Editor, editing
 from tests.support import acp_driver
 from tests.support.server import Running

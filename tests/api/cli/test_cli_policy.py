@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bough.api.cli.commands import approval_details
+from bough.api.cli.approvals import details as approval_details
 from tests.api.cli.cli_program import Cli
 from tests.support.server import Running
 

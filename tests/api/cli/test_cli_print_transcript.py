@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bough.api.cli.framework import formats, terminal_safety
 from bough.api.cli.session.print_transcript import TranscriptPrinter
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 
 
 def _talk(*, terminal: bool = False, prompts: bool = True) -> tuple[TranscriptPrinter, io.StringIO]:

@@ -14,7 +14,7 @@ from bough.core.overview.home import MOST, day_began, first_line
 from bough.errors import Denied, Invalid
 from bough.git.paths import is_folder
 from bough.model.session import Caller
-from bough.model.times import parse, quarter
+from bough.model.values.times import parse, quarter
 from tests.api.error_responses import Json, refused
 from tests.support.client import Client
 from tests.support.repos import git

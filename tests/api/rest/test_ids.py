@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from bough.model.ids import LENGTH, SHORTEST
+from bough.model.values.ids import LENGTH, SHORTEST
 from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.server import Running
 

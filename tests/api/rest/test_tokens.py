@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.api.rest.tokens import browser_name
+from bough.api.rest.access.tokens import browser_name
 from bough.core.store.sql import PAGE_KEYS
 from tests.api.error_responses import NOBODY, refused
 from tests.support.browser import signed_in

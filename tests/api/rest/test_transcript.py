@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bough.core.store import records
-from bough.model.ids import new_id
 from bough.model.message import Message, raw
-from bough.model.times import before
+from bough.model.values.ids import new_id
+from bough.model.values.times import before
 from tests.api.error_responses import Json
 from tests.support.server import Running, serving
 

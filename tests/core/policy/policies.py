@@ -9,9 +9,9 @@ import msgspec
 
 from bough.agents.catalog import load_catalog
 from bough.core.policy.protected_paths import Places, agents_patterns, written
-from bough.model.ids import new_id
 from bough.model.rule import Choice, Effect, Rule, Scope
 from bough.model.tool import ToolUse
+from bough.model.values.ids import new_id
 
 CWD = "/work space/repo"
 PLACES = Places(CWD, "/nowhere", "/home/me", (), agents_patterns(load_catalog(Path("/nowhere")).protected))

@@ -8,11 +8,11 @@ from bough.core.state.enqueue import enqueue
 from bough.core.store import records
 from bough.core.store.sql import CALLS, REPOS
 from bough.core.store.transactions import Change, Store
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Repo
 from bough.model.session import CallbackConfig, Caller, Kind, Session
 from bough.model.task import TERMINAL, Task, TaskStatus
+from bough.model.values.ids import new_id
 
 
 class StoredRows:

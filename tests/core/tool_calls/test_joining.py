@@ -14,7 +14,7 @@ import pytest
 
 from bough.core.tool_calls import service
 from bough.core.tool_calls.execute import ToolAction
-from bough.model.times import before
+from bough.model.values.times import before
 from bough.storage.queries import Query
 from tests.support.client import Json
 from tests.support.eventually import eventually

@@ -11,7 +11,7 @@ from bough.core.transcripts.agent_state import shown_state
 from bough.core.transcripts.entry import LONGEST_OUTPUT, Entry
 from bough.core.transcripts.fold import Fold
 from bough.model.message import Message
-from bough.model.redaction import Redactor
+from bough.model.values.redaction import Redactor
 
 SECRET = "heron-4711-grey-wing"
 

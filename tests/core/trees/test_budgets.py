@@ -17,7 +17,7 @@ from bough.core.store.transactions import Change
 from bough.errors import Denied, Invalid
 from bough.model.message import raw
 from bough.model.session import Caller
-from bough.model.times import before
+from bough.model.values.times import before
 from bough.storage.queries import Query
 from tests.support.client import Json
 

@@ -13,8 +13,8 @@ from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change
 from bough.core.transcripts import inherited, lineage
 from bough.errors import NotFound
-from bough.model.ids import new_id
 from bough.model.session import Session
+from bough.model.values.ids import new_id
 
 from .kit import Grove, grove
 

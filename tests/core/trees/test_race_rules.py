@@ -19,7 +19,7 @@ from bough.core.trees.race.rules import (
     result_of,
 )
 from bough.errors import Conflict, Invalid
-from bough.git.working_copy_diff import Diff
+from bough.git.working_copy.diff import Diff
 from bough.model.message import raw
 from bough.model.race import RaceRow
 

@@ -60,8 +60,8 @@ async def test_a_decided_race_puts_the_others_away(
     for racer in (winner, loser):
         await client.wait_task(racer["taskId"])
     with failing(server.services.store.db, kind, query, fault="lost"):
-        kept = await client.post(f"/api/races/{begun['raceId']}/keep", {"sessionId": winner["sessionId"]})
-    [other] = kept["others"]
+        result = await client.post(f"/api/races/{begun['raceId']}/keep", {"sessionId": winner["sessionId"]})
+    [other] = result["others"]
     assert (other["archived"], other["worktreeRemoved"], other["message"]) == (True, True, None)
     assert (await client.get(f"/api/sessions/{loser['sessionId']}"))["archived"]
     notices = await messages(client, root, "notice")

@@ -8,7 +8,7 @@ import pytest
 
 from bough.core.store.sql import SESSIONS
 from bough.model.session import Session
-from bough.model.times import after
+from bough.model.values.times import after
 
 from .kit import Grove, answer, grove
 

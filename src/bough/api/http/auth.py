@@ -13,9 +13,9 @@ from litestar.types import Scope
 
 from bough.core.access.page_keys import PageKeys, UsedKey
 from bough.errors import Denied, Unauthenticated
-from bough.model import times
-from bough.model.page_key import PageKey
+from bough.model.access.page_key import PageKey
 from bough.model.session import Caller
+from bough.model.values import times
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.security")

@@ -13,7 +13,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 
 from bough.api.http.auth import OPEN
 from bough.api.http.json_shapes import EVENT_STREAM, EXPORT, SHAPES, TEXT, Json
-from bough.model.file_type import OPAQUE, SHOWN
+from bough.model.values.file_type import OPAQUE, SHOWN
 
 # Answers with several media types, or endless ones, which a route cannot declare itself.
 CONTENTS: dict[tuple[str, str], Json] = {

@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bough.model import times
+from bough.model.values import times
 
 
 def token_path(data: Path) -> Path:

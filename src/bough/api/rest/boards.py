@@ -10,8 +10,8 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
 from bough.core.store.paging import LARGEST_LIMIT
-from bough.model.card import Card
 from bough.model.repo import Board
+from bough.model.views.card import Card
 
 
 class RenameBoard(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from litestar import Response, Router, get
 
 from bough.api.http.requests import Id, Services, errors
-from bough.model.file_type import OPAQUE, SHOWN
+from bough.model.values.file_type import OPAQUE, SHOWN
 
 # The file of an id never changes; browsers keep one cache per origin.
 CACHED = "private, max-age=3600"

@@ -10,7 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 from bough.api.http.requests import Caller, OptionalKey, Services, answered, errors, with_key
 from bough.core.overview.home import FURTHEST, day_began
 from bough.core.overview.tour import Tour, TourRemoved
-from bough.model.home import Home
+from bough.model.views.home import Home
 
 
 @get("/home", responses=errors(), summary="Get what needs attention, what is running, the trees, and usage")

@@ -14,7 +14,7 @@ from bough.core.worktrees.records import NewWorktree, SessionUse, WorktreePatch
 from bough.core.worktrees.removal_preview import Losses
 from bough.core.worktrees.remove import Removed, how_to_recover
 from bough.core.worktrees.service import GitWorktree
-from bough.git.working_copy_diff import Diff
+from bough.git.working_copy.diff import Diff
 from bough.model.repo import Worktree, WorktreeState
 
 Force = Annotated[

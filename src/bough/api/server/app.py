@@ -27,28 +27,23 @@ from bough.api.page import routes
 from bough.api.rest import (
     approvals,
     boards,
-    calls,
     checkpoints,
-    control,
     files,
     home,
     mcp_servers,
     policy,
-    races,
     repos,
     search,
-    sessions,
     system,
-    tasks,
-    tokens,
-    trees,
     worktrees,
 )
+from bough.api.rest.access import tokens
+from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.server.middleware import GateMiddleware, log_refusal
 from bough.api.ws import events
 from bough.core.services import Services
 from bough.errors import BoughError, Busy, Internal, Unavailable
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 
 log = structlog.get_logger("bough.http")
 

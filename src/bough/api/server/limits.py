@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer
 from bough.descriptors import RESERVED, nearly_out
 from bough.errors import Unavailable
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 
 # Browsers also send the cookies of other servers on this host; no legitimate request comes near this size.
 LARGEST_HEAD = 64 * 1024

@@ -18,7 +18,7 @@ from bough.api.http.auth import Gate, Grant, chosen_protocol
 from bough.api.page.routes import is_page_request, opened_by_cookie
 from bough.api.server.limits import LARGEST_HEAD
 from bough.errors import BoughError, Unauthenticated, Unavailable
-from bough.model.ids import new_id
+from bough.model.values.ids import new_id
 
 log = structlog.get_logger("bough.security")
 

@@ -18,8 +18,8 @@ from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import PAGE_KEYS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, NotFound, Unauthenticated
-from bough.model import ids, times
-from bough.model.page_key import PageKey
+from bough.model.access.page_key import PageKey
+from bough.model.values import ids, times
 
 log = structlog.get_logger("bough.access")
 

@@ -7,7 +7,7 @@ from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.model.approval import HELD_TURN_KINDS, NETWORK_KIND, Approval
 from bough.model.session import Session
-from bough.model.times import after
+from bough.model.values.times import after
 from bough.settings import Settings
 
 

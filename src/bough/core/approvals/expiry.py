@@ -16,7 +16,7 @@ from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.errors import Busy
 from bough.model.approval import Approval
-from bough.model.times import now, seconds_until
+from bough.model.values.times import now, seconds_until
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.approvals")

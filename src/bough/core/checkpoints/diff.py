@@ -11,9 +11,9 @@ from bough.core.store.transactions import Store
 from bough.errors import Conflict
 from bough.git import checkpoint_refs as refs
 from bough.git.commit_diff import compare
-from bough.git.restore import checked_path
-from bough.git.snapshot import TooMuch
-from bough.git.working_copy_diff import Diff
+from bough.git.working_copy.diff import Diff
+from bough.git.working_copy.restore import checked_path
+from bough.git.working_copy.snapshot import TooMuch
 from bough.model.checkpoint import Checkpoint
 from bough.model.session import Session
 from bough.model.task import IN_FLIGHT, Task

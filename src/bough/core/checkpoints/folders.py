@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from bough.git.snapshot import Memory
+from bough.git.working_copy.snapshot import Memory
 
 # More folders than people work in at once; a scan of a large working copy takes some megabytes.
 MOST_FOLDERS = 200

@@ -10,8 +10,8 @@ from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Store
 from bough.errors import Conflict
-from bough.git.restore import Plan, changed_paths
 from bough.git.run import GitFailed
+from bough.git.working_copy.restore import Plan, changed_paths
 from bough.model.checkpoint import Checkpoint
 from bough.model.task import Task
 from bough.storage.backend import Tx

@@ -9,7 +9,7 @@ from bough.core.store.transactions import Store
 from bough.errors import BoughError
 from bough.git import checkpoint_refs as refs
 from bough.model.checkpoint import Checkpoint
-from bough.model.times import before
+from bough.model.values.times import before
 
 log = structlog.get_logger("bough.checkpoints")
 

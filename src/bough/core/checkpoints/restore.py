@@ -1,5 +1,5 @@
 """Restores files to a checkpoint so that it can be undone, and refuses to undo another session's work (W4).
-`bough.git.restore` plans and makes the changes."""
+`bough.git.working_copy.restore` plans and makes the changes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict
 from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
-from bough.git.restore import Plan, apply, changed_paths, differences, empty_or_missing, plan
 from bough.git.threads import in_thread
+from bough.git.working_copy.restore import Plan, apply, changed_paths, differences, empty_or_missing, plan
 from bough.model import message
 from bough.model.checkpoint import Checkpoint
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.session import Caller, Session
-from bough.model.times import now
+from bough.model.values.ids import new_id
+from bough.model.values.times import now
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.restoring")

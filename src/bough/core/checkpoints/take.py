@@ -20,15 +20,15 @@ from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError, Denied
 from bough.git import checkpoint_refs as refs
-from bough.git.inspect import state as git_state
-from bough.git.snapshot import Limits, Snapshot, TooMuch, take
+from bough.git.working_copy.inspect import state as git_state
+from bough.git.working_copy.snapshot import Limits, Snapshot, TooMuch, take
 from bough.git.workspace import check_workspace
 from bough.model.checkpoint import Checkpoint, Moment
-from bough.model.ids import new_id
 from bough.model.repo import GitState
 from bough.model.session import Session
 from bough.model.task import IN_FLIGHT, Task
-from bough.model.times import now
+from bough.model.values.ids import new_id
+from bough.model.values.times import now
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit, urlunsplit
 
-from bough.model.redaction import MASK
+from bough.model.values.redaction import MASK
 
 
 def masked(values: dict[str, str]) -> dict[str, str]:

@@ -20,10 +20,10 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import MCP
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Invalid
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import McpServer, Transport
 from bough.model.session import Caller, Session
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 # Agents see Bough's own tools under this name, so no other server may use it.

@@ -32,8 +32,8 @@ from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.store.patience import patiently
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
-from bough.model.ids import new_id
 from bough.model.session import Session
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.agents")

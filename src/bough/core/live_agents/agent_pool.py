@@ -38,10 +38,10 @@ from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
-from bough.model.ids import new_id
 from bough.model.message import raw
-from bough.model.redaction import Redactor, redactor_for
 from bough.model.session import PermissionMode, Session
+from bough.model.values.ids import new_id
+from bough.model.values.redaction import Redactor, redactor_for
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

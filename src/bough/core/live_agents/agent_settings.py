@@ -15,9 +15,9 @@ from bough.agents.catalog.entry import ModeSettings
 from bough.agents.errors import AgentRefused
 from bough.core.store.sql import RULES
 from bough.errors import AgentFailed
-from bough.model.ids import new_id
 from bough.model.rule import Rule
 from bough.model.session import Session
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 # Updates in which an agent reports its settings.

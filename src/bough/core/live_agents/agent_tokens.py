@@ -10,8 +10,8 @@ import secrets
 from bough.core.store.sql import KEEPERS
 from bough.core.store.transactions import Store
 from bough.errors import Unauthenticated
-from bough.model import ids
 from bough.model.session import Caller
+from bough.model.values import ids
 
 PREFIX = "bough-session-"
 

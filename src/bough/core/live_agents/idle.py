@@ -17,7 +17,7 @@ from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.errors import BoughError
 from bough.model.session import Session
-from bough.model.times import before
+from bough.model.values.times import before
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

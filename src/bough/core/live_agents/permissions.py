@@ -26,10 +26,10 @@ from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store
 from bough.model.approval import Approval
 from bough.model.message import raw
-from bough.model.redaction import Redactor
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.model.tool import ToolUse
+from bough.model.values.redaction import Redactor
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

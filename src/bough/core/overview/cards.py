@@ -12,8 +12,8 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, CARDS, TREES
 from bough.core.store.transactions import Store
 from bough.errors import Internal
-from bough.model.card import Card, CardRepo, CardSession
 from bough.model.repo import Board, Worktree
+from bough.model.views.card import Card, CardRepo, CardSession
 from bough.storage.backend import Tx
 
 NODES = TREES.nodes.with_(more=", s.root_session_id, s.repo_id", where="s.id IN :ids")

@@ -11,7 +11,10 @@ import msgspec
 from bough.core.store.sql import COUNTS, HOME
 from bough.core.store.transactions import Store
 from bough.errors import Invalid
-from bough.model.home import (
+from bough.model.session import Activity, Kind, Status
+from bough.model.task import TaskStatus
+from bough.model.values.times import quarter, written
+from bough.model.views.home import (
     Counts,
     Home,
     HomeApproval,
@@ -22,9 +25,6 @@ from bough.model.home import (
     Totals,
     TurnUsage,
 )
-from bough.model.session import Activity, Kind, Status
-from bough.model.task import TaskStatus
-from bough.model.times import quarter, written
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
 

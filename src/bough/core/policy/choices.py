@@ -11,10 +11,10 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import CHOICES
 from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
 from bough.model.approval import NETWORK_KIND, Approval
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.rule import Choice, Scope
 from bough.model.session import Caller, Session
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 REACHES = (

@@ -17,7 +17,7 @@ from bough.model.repo import McpServer
 from bough.model.rule import Choice, Rule
 from bough.model.session import Session
 from bough.model.tool import ToolUse
-from bough.model.visible import original_call
+from bough.model.values.visible import original_call
 from bough.storage.backend import Tx
 
 

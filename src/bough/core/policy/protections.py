@@ -11,7 +11,7 @@ from bough.agents.protected_names import folded
 from bough.core.policy import protected_paths
 from bough.core.policy.patterns import too_many_commands
 from bough.core.policy.protected_paths import FOR_AGENTS, TO_READ, Places, absolute, resolved
-from bough.core.policy.shell_paths import shell_paths
+from bough.core.policy.shell.paths import shell_paths
 from bough.model.tool import Protection, ToolKind
 
 # Kinds that only read the files they name.

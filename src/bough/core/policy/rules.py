@@ -13,11 +13,11 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import RULES
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Denied, Invalid
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.rule import Effect, Rule
 from bough.model.session import Caller
 from bough.model.tool import ToolKind
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 LONGEST_PATTERN = 1000

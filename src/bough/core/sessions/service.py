@@ -38,12 +38,12 @@ from bough.core.worktrees.paths import file_inside, resolve_inside
 from bough.core.worktrees.records import session_folder, usable
 from bough.core.worktrees.session_folders import check_session_folder, folder_warnings
 from bough.errors import Conflict, Denied, Internal, Invalid
-from bough.git.inspect import state as git_state
+from bough.git.working_copy.inspect import state as git_state
 from bough.git.workspace import check_workspace
-from bough.model.ids import new_id
 from bough.model.message import raw
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session, parse_statuses
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

@@ -19,9 +19,9 @@ from bough.core.worktrees.records import NewWorktree
 from bough.core.worktrees.remove import Removed
 from bough.core.worktrees.service import Worktrees
 from bough.errors import Invalid
-from bough.model.ids import new_id
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 
 SCOPE = "sessions.create.worktree"

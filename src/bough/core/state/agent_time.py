@@ -6,7 +6,7 @@ from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
 from bough.model.approval import BESIDE_TURN_KINDS
 from bough.model.task import Task
-from bough.model.times import seconds_between
+from bough.model.values.times import seconds_between
 
 
 async def worked_seconds(change: Change, task: Task) -> float:

@@ -17,11 +17,11 @@ from bough.core.store.sql import CALLS, SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.records import usable
 from bough.errors import Conflict, Invalid
-from bough.model.ids import new_id
 from bough.model.message import Message, raw
 from bough.model.session import CallbackConfig, Session
 from bough.model.task import EARLY_ENDS, Task
 from bough.model.tree import Callback, CallbackState
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 STATES = ("queued", "delivered", "held")

@@ -13,10 +13,10 @@ from bough.core.store.transactions import Change
 from bough.core.transcripts import files as prompt_files
 from bough.errors import Busy, Invalid, TooLarge
 from bough.model.file import File
-from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, user_text
 from bough.model.session import Session
 from bough.model.task import Source, Task
+from bough.model.values.ids import new_id
 
 
 def checked_prompt(text: str, most: int) -> str:

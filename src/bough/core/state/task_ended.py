@@ -12,7 +12,7 @@ from bough.core.store import records
 from bough.core.store.sql import HOME, TREES
 from bough.core.store.transactions import Change
 from bough.model.task import Task
-from bough.model.times import quarter
+from bough.model.values.times import quarter
 
 # More than a turn can use. Agents report these numbers themselves: a negative one would give back what others in the
 # tree have used, and a huge one could not be stored.

@@ -16,9 +16,9 @@ from bough.errors import Invalid
 from bough.model.approval import NETWORK_KIND, Approval
 from bough.model.call import Call
 from bough.model.message import raw
-from bough.model.redaction import MASK
 from bough.model.session import Session
 from bough.model.task import Task
+from bough.model.values.redaction import MASK
 from bough.storage.backend import Tx
 
 LONGEST_OUTCOME = 20_000

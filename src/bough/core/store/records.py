@@ -11,13 +11,13 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.model.approval import BESIDE_TURN_KINDS, Approval, ApprovalStatus, Decision, Option
-from bough.model.ids import new_id
 from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
-from bough.model.times import just_after
-from bough.model.visible import visible, visible_call
+from bough.model.values.ids import new_id
+from bough.model.values.times import just_after
+from bough.model.values.visible import visible, visible_call
 from bough.storage import queries
 from bough.storage.backend import Tx
 

@@ -13,8 +13,8 @@ import msgspec
 
 from bough.core.store.sql import MCP, SESSIONS
 from bough.errors import BoughError
-from bough.model.redaction import Redactor, redactor_for
 from bough.model.repo import McpServer
+from bough.model.values.redaction import Redactor, redactor_for
 from bough.storage.backend import Tx
 
 E = TypeVar("E", bound=BoughError)

@@ -8,7 +8,7 @@ import msgspec
 
 from bough.core.store.sql import COMMON
 from bough.errors import Conflict, NotFound
-from bough.model import ids
+from bough.model.values import ids
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
 

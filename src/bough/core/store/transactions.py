@@ -16,10 +16,10 @@ from bough.core.store.sql import COMMON, EVENTS
 from bough.model.approval import Approval
 from bough.model.event import Event, EventType
 from bough.model.message import Message
-from bough.model.redaction import Redactor
 from bough.model.session import Caller, Session
 from bough.model.task import Task
-from bough.model.times import now
+from bough.model.values.redaction import Redactor
+from bough.model.values.times import now
 from bough.storage import queries
 from bough.storage.backend import Backend, Tx
 

@@ -25,11 +25,11 @@ from bough.core.tool_calls.waiters import WaitCounts, Waiter
 from bough.errors import Busy, Conflict, Denied, Internal
 from bough.model.approval import Approval
 from bough.model.call import Call, Claim
-from bough.model.ids import new_id
 from bough.model.message import raw
-from bough.model.redaction import Redactor
 from bough.model.session import Caller, Session
 from bough.model.task import Task
+from bough.model.values.ids import new_id
+from bough.model.values.redaction import Redactor
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

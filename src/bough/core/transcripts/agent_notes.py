@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
-from bough.model.ids import new_id
 from bough.model.task import Task
 from bough.model.tree import Aside
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.model.message import raw
-from bough.model.redaction import DEEPEST, Redactor
+from bough.model.values.redaction import DEEPEST, Redactor
 
 # Fields of options and commands that people read. Others are identifiers, which may look like a session's variable.
 _READ = ("description", "hint")

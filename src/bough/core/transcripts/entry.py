@@ -7,9 +7,9 @@ from typing import Any, Literal
 import msgspec
 
 from bough.core.transcripts.shorten import shortened
-from bough.model.ids import new_id
 from bough.model.message import Role, raw
-from bough.model.redaction import NOTHING_SECRET, Redactor
+from bough.model.values.ids import new_id
+from bough.model.values.redaction import NOTHING_SECRET, Redactor
 
 Kind = Literal["text", "thought", "tool", "plan", "other"]
 

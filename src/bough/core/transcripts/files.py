@@ -13,8 +13,8 @@ from bough.core.store.sql import FILES
 from bough.core.store.transactions import Change, Store
 from bough.errors import Invalid, TooLarge
 from bough.model.file import LARGEST_FILE, LONGEST_NAME, MOST_FILES, File, FileInfo, is_plain_name
-from bough.model.file_type import IMAGES, MIME_TYPE, as_text, image_type, is_image_type, text_type
-from bough.model.ids import new_id
+from bough.model.values.file_type import IMAGES, MIME_TYPE, as_text, image_type, is_image_type, text_type
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 

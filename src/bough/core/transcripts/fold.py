@@ -13,7 +13,7 @@ from bough.agents.catalog.entry import ToolVocabulary
 from bough.core.transcripts.entry import ENDED_TOOL, OPEN_TOOL, Entry, Kind
 from bough.core.transcripts.plan_tools import plan_steps
 from bough.model.message import Message, Role
-from bough.model.redaction import NOTHING_SECRET, Redactor
+from bough.model.values.redaction import NOTHING_SECRET, Redactor
 
 SPOKEN: dict[str, Kind] = {"agent_message_chunk": "text", "agent_thought_chunk": "thought"}
 # These describe the conversation's state and are stored with the session, not in the transcript.

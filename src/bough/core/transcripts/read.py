@@ -12,7 +12,7 @@ from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo
 from bough.model.session import Session
-from bough.model.times import parse, written
+from bough.model.values.times import parse, written
 from bough.storage.backend import Tx
 
 # Below every position, and above every one including queued prompts.

@@ -24,7 +24,7 @@ from bough.core.transcripts.fold import STATE, Fold
 from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
 from bough.errors import Unavailable
 from bough.model.message import Message, Role, raw
-from bough.model.redaction import NOTHING_SECRET, Redactor
+from bough.model.values.redaction import NOTHING_SECRET, Redactor
 
 T = TypeVar("T")
 

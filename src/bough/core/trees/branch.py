@@ -25,12 +25,12 @@ from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_s
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
 from bough.errors import Conflict, Invalid
-from bough.git.inspect import state as git_state
-from bough.model.ids import new_id
+from bough.git.working_copy.inspect import state as git_state
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
 from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, RacePosition, Session
 from bough.model.task import Source, Task
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

@@ -15,10 +15,10 @@ from bough.core.store.transactions import Change, Store
 from bough.core.trees.race.records import is_checkpoint_needed
 from bough.errors import BoughError
 from bough.git.checkpoint_refs import drop, sweep
-from bough.git.snapshot import working_copy
+from bough.git.working_copy.snapshot import working_copy
 from bough.model.checkpoint import Checkpoint
 from bough.model.session import Caller
-from bough.model.times import before, now
+from bough.model.values.times import before, now
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

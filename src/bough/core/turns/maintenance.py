@@ -13,7 +13,7 @@ from bough.core.live_agents.idle import Idle
 from bough.core.store.sql import CALLS, EVENTS, KEYS
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.for_branch import STORED_MARKS
-from bough.model.times import before
+from bough.model.values.times import before
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

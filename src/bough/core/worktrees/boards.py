@@ -8,9 +8,9 @@ from bough.core.store.sql import BOARDS
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.repos import checked_name
 from bough.errors import Conflict
-from bough.model.ids import new_id
 from bough.model.repo import Board
 from bough.model.session import Caller
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 DEFAULT_NAME = "Board"

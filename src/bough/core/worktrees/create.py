@@ -30,9 +30,9 @@ from bough.git.run import GitFailed, Needs
 from bough.git.run import git as run_git
 from bough.git.safe import permissions
 from bough.git.safe.location import find as find_location
-from bough.model.ids import new_id
 from bough.model.repo import Board, Repo, Worktree
 from bough.model.session import Caller
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.worktrees")

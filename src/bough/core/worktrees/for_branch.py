@@ -23,10 +23,10 @@ from bough.core.worktrees.records import NewWorktree, SessionUse, Start
 from bough.core.worktrees.repair import REPAIR_WITHIN
 from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Invalid
-from bough.git.snapshot import TooMuch
-from bough.model.ids import new_id
+from bough.git.working_copy.snapshot import TooMuch
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller, Session
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from bough.git.safe.location import is_bare
 from bough.model.message import raw
 from bough.model.repo import GitPermissions, Repo
 from bough.model.session import Caller
-from bough.model.visible import visible
+from bough.model.values.visible import visible
 
 log = structlog.get_logger("bough.repos")
 

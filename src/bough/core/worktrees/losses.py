@@ -6,7 +6,7 @@ import msgspec
 
 from bough.git.decode import shown
 from bough.git.paths import relative
-from bough.git.status import files, own_commits, submodules
+from bough.git.working_copy.status import files, own_commits, submodules
 from bough.git.worktrees import ListedWorktree
 from bough.model.repo import Worktree
 

@@ -11,7 +11,7 @@ from bough.core.worktrees.losses import Lost
 from bough.core.worktrees.records import SessionUse
 from bough.errors import Conflict
 from bough.git.decode import shown
-from bough.git.status import NAMED
+from bough.git.working_copy.status import NAMED
 from bough.git.worktrees import ListedWorktree
 from bough.model.repo import Repo, Worktree
 

@@ -17,14 +17,14 @@ from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
 from bough.core.worktrees.paths import resolve_inside
 from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
 from bough.git.checkpoint_refs import drop
-from bough.git.inspect import InspectedFolder, inspect, top_level
 from bough.git.paths import is_folder
 from bough.git.safe.permissions import forget, register_bare
-from bough.model.ids import new_id
+from bough.git.working_copy.inspect import InspectedFolder, inspect, top_level
 from bough.model.message import raw
 from bough.model.repo import Repo
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

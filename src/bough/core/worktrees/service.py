@@ -28,14 +28,14 @@ from bough.errors import BoughError, Conflict, Invalid, Unavailable
 from bough.git import worktree_recovery
 from bough.git import worktrees as git
 from bough.git.decode import shown
-from bough.git.inspect import top_level
 from bough.git.paths import is_folder, real
 from bough.git.repo_lock import alone
-from bough.git.status import distance, files
-from bough.git.working_copy_diff import Diff, diff
-from bough.model.ids import new_id
+from bough.git.working_copy.diff import Diff, diff
+from bough.git.working_copy.inspect import top_level
+from bough.git.working_copy.status import distance, files
 from bough.model.repo import Board, Repo, Worktree, WorktreeState
 from bough.model.session import Caller
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

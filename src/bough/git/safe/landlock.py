@@ -35,8 +35,8 @@ def version() -> int:
     """Returns the kernel's version of Landlock; 0 if there is none that we can use."""
     if not sys.platform.startswith("linux"):
         return 0
-    found = int(_libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(ASK_VERSION)))
-    return found if found >= OLDEST else 0
+    known = int(_libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(ASK_VERSION)))
+    return known if known >= OLDEST else 0
 
 
 def enter(rights: Mapping[str, int]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bough.git import working_copy_diff
+from bough.git.working_copy import diff as working_copy_diff
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, branches, commit, head, hook, known_to_git, made, registered
 from tests.support.repos import git, make_repo

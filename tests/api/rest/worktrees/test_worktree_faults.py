@@ -16,7 +16,7 @@ from bough.core.worktrees import repair, setup
 from bough.core.worktrees.for_branch import MARKS, marked
 from bough.git.safe import permissions
 from bough.git.safe.location import find as find_location
-from bough.model.times import before
+from bough.model.values.times import before
 from bough.storage.queries import Query
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, known_to_git, made, registered

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.commands.task import TaskId
 from bough.api.cli.commands.task import app as task_app
 from bough.api.cli.framework import output
@@ -14,6 +13,7 @@ from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, Response, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, short, short_forms
+from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.manage import app as session_app
 from bough.api.cli.session.prompt import OfSession, SessionId
 

@@ -11,16 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli.commands.repo import PAGE, Limit, Offset
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import Client, Json, path
 from bough.api.cli.framework.completion import mcp_servers
 from bough.api.cli.framework.formats import ago, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import PAGE, Limit, Offset
 from bough.api.cli.session.options import parse_pairs
 from bough.errors import NotFound
-from bough.model.ids import LENGTH, SHORTEST
+from bough.model.values.ids import LENGTH, SHORTEST
 
 SERVERS = "/api/mcp-servers"
 NONE = "none"

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli.commands.repo import Offset
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, brief, short_forms
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import Offset
 from bough.api.cli.session.prompt import OfSession
 
 MOST = 100

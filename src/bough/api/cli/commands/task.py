@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, part, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms, shorten
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.prompt import OfSession, SessionId, read_text
 
 app = typer.Typer(no_args_is_help=True, help="Tasks: prompts and their turns, and a session's queue.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bough.api.cli.commands.policy import conditions
+from bough.api.cli.approvals.policy import conditions
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import Json, part, parts

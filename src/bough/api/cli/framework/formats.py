@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from bough.api.cli.framework.terminal_safety import clean
-from bough.model.ids import LENGTH, SHORTEST, shortest_unique
+from bough.model.values.ids import LENGTH, SHORTEST, shortest_unique
 
 _SPACES = re.compile(r"\s+")
 # A full id that is a word of its own; one inside a path or a link is not matched.

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option
-from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, amount, brief, short
+from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.manage import app
 from bough.api.cli.session.options import (
     Description,

@@ -6,11 +6,11 @@ from typing import Any
 
 import typer
 
-from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, part, path
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
+from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.manage import app
 from bough.api.cli.session.prompt import SessionId
 

@@ -8,7 +8,7 @@ import sys
 import termios
 from dataclasses import dataclass
 
-from bough.api.cli.commands.approval import decide, question
+from bough.api.cli.approvals.approval import decide, question
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, part, parts, path

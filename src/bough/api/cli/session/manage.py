@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli.commands.approval import question
+from bough.api.cli.approvals.approval import question
 from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option, server_names
-from bough.api.cli.commands.repo import Limit, Offset, find_repo, open_repo
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import Limit, Offset, find_repo, open_repo
 from bough.api.cli.session import control
 from bough.api.cli.session import prompt as prompt_command
 from bough.api.cli.session.control import print_state, state

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from bough.api.cli.commands.repo import find_repo, open_repo
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import find_repo, open_repo
 from bough.api.cli.worktree.find import WorktreeId, find_worktree
 
 # Seconds without output after which a setup is polled, in case its event was missed.

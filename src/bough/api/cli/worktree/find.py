@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from bough.api.cli.commands.repo import PAGE, folder
 from bough.api.cli.framework.client import Client
 from bough.api.cli.framework.completion import ids
+from bough.api.cli.repos.repo import PAGE, folder
 from bough.errors import NotFound
 
 WorktreeId = Annotated[

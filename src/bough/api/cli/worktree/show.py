@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from bough.api.cli.commands.approval_details import STYLES
-from bough.api.cli.commands.repo import Limit, Offset, find_repo, print_adoptable
+from bough.api.cli.approvals.details import STYLES
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import Limit, Offset, find_repo, print_adoptable
 from bough.api.cli.worktree.find import WorktreeId, find_worktree
 
 

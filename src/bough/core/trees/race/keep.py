@@ -35,15 +35,15 @@ from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git import merge
 from bough.git.repo_lock import alone
-from bough.git.restore import Plan, apply, plan
-from bough.git.status import files
+from bough.git.working_copy.restore import Plan, apply, plan
+from bough.git.working_copy.status import files
 from bough.git.worktrees import common_folder, resolve
-from bough.model.ids import new_id
 from bough.model.message import notice, raw
 from bough.model.race import RaceRow
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 from bough.model.task import Task
+from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.races")

@@ -9,7 +9,7 @@ import msgspec
 
 from bough.errors import Conflict, Invalid
 from bough.git.merge import Merged
-from bough.git.working_copy_diff import Diff
+from bough.git.working_copy.diff import Diff
 from bough.model.race import RaceRow
 
 How = Literal["merge", "checkout", "branch"]

@@ -24,12 +24,12 @@ from bough.core.trees.race.rules import LONGEST_NAME, race_name
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, Start
 from bough.errors import BoughError, Unavailable
 from bough.git import checkpoint_refs as refs
-from bough.git.inspect import state as git_state
-from bough.model.ids import new_id
+from bough.git.working_copy.inspect import state as git_state
 from bough.model.message import raw
 from bough.model.race import RaceRow
 from bough.model.repo import GitState
 from bough.model.session import CallbackConfig, Caller, PermissionMode, RacePosition, Session
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.races")

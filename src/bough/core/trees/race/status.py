@@ -17,9 +17,9 @@ from bough.core.trees.race.records import find_race, racer_task, racers
 from bough.core.trees.race.rules import check_racer, cut_diff
 from bough.errors import BoughError, Conflict
 from bough.git.commit_diff import compare
-from bough.git.restore import checked_path
-from bough.git.snapshot import TooMuch
-from bough.git.working_copy_diff import LARGEST_TEXT, Diff
+from bough.git.working_copy.diff import LARGEST_TEXT, Diff
+from bough.git.working_copy.restore import checked_path
+from bough.git.working_copy.snapshot import TooMuch
 from bough.git.worktrees import resolve
 from bough.model.race import RaceRow
 from bough.model.repo import Repo, Worktree

@@ -16,7 +16,7 @@ from bough.api.http.auth import Gate, Grant, origin_text
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
 from bough.api.http.server_token import new_token, token_created_at
 from bough.errors import Conflict, Denied
-from bough.model.page_key import PageKey
+from bough.model.access.page_key import PageKey
 
 # The listed id of the server's own token, which is no record.
 SERVER = "server"

@@ -8,14 +8,14 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from bough.api.cli.commands import approval_details
-from bough.api.cli.commands.repo import PAGE, Limit, Offset
+from bough.api.cli.approvals import details as approval_details
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, Response, part, parts, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, ahead, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import PAGE, Limit, Offset
 from bough.api.cli.session.prompt import OfSession
 from bough.model.rule import Scope
 

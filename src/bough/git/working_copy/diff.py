@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from bough.git.changed_paths import scan
 from bough.git.decode import shown
 from bough.git.paths import is_there, quoted
 from bough.git.run import git, git_head
-from bough.git.snapshot import QUIET, listed, scratch_index, working_copy
+from bough.git.working_copy.changed_paths import scan
+from bough.git.working_copy.snapshot import QUIET, listed, scratch_index, working_copy
 
 # For reading every file of a large working copy.
 WITHIN = 600.0

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from bough.api.cli.commands.repo import RepoId, app, print_undecided
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.repos.repo import RepoId, app, print_undecided
 
 KINDS = ("hooks", "filters", "submodules", "fetch")
 

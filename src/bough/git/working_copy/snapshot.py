@@ -15,11 +15,11 @@ from functools import lru_cache
 
 import msgspec
 
-from bough.git.changed_paths import Scan, scan
 from bough.git.paths import real
 from bough.git.run import GitFailed, filters_off, git
 from bough.git.safe.location import find
 from bough.git.threads import in_thread
+from bough.git.working_copy.changed_paths import Scan, scan
 
 # The temporary index is one file, and line ends that git would change are no reason to fail.
 QUIET = ("-c", "core.splitIndex=false", "-c", "core.safecrlf=false")

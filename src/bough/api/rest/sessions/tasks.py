@@ -8,7 +8,7 @@ from litestar import Router, delete, get, patch
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors
-from bough.api.rest.sessions import TaskList, TaskStatusFilter
+from bough.api.rest.sessions.sessions import TaskList, TaskStatusFilter
 from bough.core.checkpoints.take import TaskWithFiles
 from bough.core.sessions.tasks import TaskPatch
 from bough.model.task import Task

@@ -13,7 +13,8 @@ import msgspec
 from bough.errors import Conflict, Invalid
 from bough.git.decode import lines, shown
 from bough.git.run import GitFailed, git
-from bough.git.snapshot import (
+from bough.git.threads import in_thread
+from bough.git.working_copy.snapshot import (
     QUIET,
     UNFILTERED,
     Snapshot,
@@ -24,7 +25,6 @@ from bough.git.snapshot import (
     without_filters,
     working_copy,
 )
-from bough.git.threads import in_thread
 
 # For writing every file of a large working copy.
 WITHIN = 600.0

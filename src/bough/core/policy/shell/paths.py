@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from bough.core.policy.shell_folders import taken_along
-from bough.core.policy.shell_words import TooMuch, Variables, commands, expand_braces
+from bough.core.policy.shell.folders import taken_along
+from bough.core.policy.shell.words import TooMuch, Variables, commands, expand_braces
 
 LONGEST_COMMAND = 64 * 1024
 """In characters; a longer command is not read, and a person is asked about it."""

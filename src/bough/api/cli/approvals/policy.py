@@ -7,12 +7,12 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from bough.api.cli.commands.repo import Limit, Offset
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
+from bough.api.cli.repos.repo import Limit, Offset
 from bough.model.rule import Effect, Scope
 from bough.model.session import PermissionMode
 from bough.model.tool import ToolKind

@@ -13,7 +13,7 @@ from bough.core.trees.race.keep import KeepBody
 from bough.core.trees.race.rules import KeptRacer
 from bough.core.trees.race.start import NewRace, RaceStarted
 from bough.core.trees.race.status import Race, RaceBrief
-from bough.git.working_copy_diff import Diff
+from bough.git.working_copy.diff import Diff
 
 Full = Annotated[bool, QueryParameter(description="Include each racer's changes, truncated if they are too large.")]
 Of = Annotated[str, QueryParameter(name="session", description="The racer's session.")]

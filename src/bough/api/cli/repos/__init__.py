@@ -1,0 +1,1 @@
+"""`bough repo`: registers repos, and says what git may run in them."""

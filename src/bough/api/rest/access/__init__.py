@@ -1,0 +1,1 @@
+"""Routes for who may use the server: tokens, browser keys, users and the audit trail."""

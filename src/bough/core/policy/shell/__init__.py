@@ -1,0 +1,2 @@
+"""Reads command lines without running them: their words, the paths that they name, and the folders that they change.
+`protections` and `tool_use` call it; it calls nothing else of the core."""

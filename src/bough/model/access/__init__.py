@@ -1,0 +1,1 @@
+"""Records of who may use the server, and of what they did."""

@@ -107,7 +107,12 @@ async def test_intended_repeats(place: ToolServer) -> None:
         answers.append(await agent.does(SPAWN, **QUIET))
     created = await children(place, agent.id)
     assert len(created) == 23 and {item["sessionId"] for item in answers} == set(created)
-    assert all(row.answered_at for row in await rows(place, agent.id))
+
+    async def are_marked() -> bool:
+        return all(row.answered_at for row in await rows(place, agent.id))
+
+    # That is stored after the answer was sent.
+    await eventually(are_marked, "all outcomes are marked as received")
 
 
 async def test_a_connection_that_breaks_while_a_call_acts(place: ToolServer) -> None:

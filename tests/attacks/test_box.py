@@ -104,8 +104,9 @@ async def test_an_agent_cannot_change_what_git_runs(boxed: Boxed, command: str, 
 
 def _content(path: Path) -> dict[str, bytes]:
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    # What belongs to the session's own worktree changes with its work, and checkpoints are Bough's.
-    ours = [file for file in files if "worktrees/topic/" not in str(file) and "checkpoints/" not in str(file)]
+    # What belongs to the session's own worktree changes with its work; checkpoints and the lock are Bough's.
+    changing = ("worktrees/topic/", "checkpoints/", "worktrees/.bough/locked")
+    ours = [file for file in files if not any(name in str(file) for name in changing)]
     evil = [file for file in files if "evil" in str(file)]
     return {str(file): file.read_bytes() for file in (*ours, *evil)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from bough.api.cli.approvals import details as approval_details
@@ -164,7 +165,7 @@ async def test_headless_is_set_for_a_session(server: Running, cli: Cli, session:
     assert json.loads(made.out)["headless"] == "allow"
     assert (await cli("session", "set", session["id"], "--headless", "deny")).code == 0
     assert (await server.client.get(path))["headless"] == "deny"
-    assert "headless  deny" in (await cli("session", "show", session["id"])).out
+    assert re.search(r"^headless +deny$", (await cli("session", "show", session["id"])).out, re.MULTILINE)
     assert (await cli("session", "set", session["id"], "--headless", "server")).code == 0
     assert (await server.client.get(path))["headless"] is None
     assert (await cli("session", "set", session["id"], "--headless", "no")).code == 2

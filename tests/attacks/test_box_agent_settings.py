@@ -23,9 +23,9 @@ from tests.support.repos import make_repo
 # What later sessions or the user's own agent would obey or run. A name that ends with a slash is a folder.
 SETTINGS = {
     "claude-code": (
-        *("~/.claude.json", "~/.claude/.config.json", "~/.claude/settings.json", "~/.claude/settings.local.json"),
+        *("~/.claude.json", "~/.claude/settings.json", "~/.claude/settings.local.json"),
         *("~/.claude/CLAUDE.md", "~/.claude/hooks/", "~/.claude/plugins/", "~/.claude/skills/", "~/.claude/agents/"),
-        *("~/.claude/shell-snapshots/", "~/.claude/local/", "~/.claude/output-styles/"),
+        *("~/.claude/shell-snapshots/", "~/.claude/output-styles/"),
     ),
     "codex": (
         *("$CODEX_HOME/config.toml", "$CODEX_HOME/codex", "$CODEX_HOME/AGENTS.md", "$CODEX_HOME/AGENTS.override.md"),
@@ -33,7 +33,7 @@ SETTINGS = {
         *("$CODEX_HOME/shell_snapshots/", "$CODEX_HOME/tmp/", "~/.codex/config.toml", "~/.codex/AGENTS.md"),
     ),
     "gemini": (
-        *("~/.gemini/settings.json", "~/.gemini/.env", "~/.gemini/GEMINI.md", "~/.gemini/trustedFolders.json"),
+        *("~/.gemini/settings.json", "~/.gemini/GEMINI.md", "~/.gemini/trustedFolders.json"),
         *("~/.gemini/commands/", "~/.gemini/extensions/", "~/.gemini/policies/", "~/.gemini/agents/"),
     ),
     "opencode": (
@@ -42,7 +42,7 @@ SETTINGS = {
         *("~/.config/opencode/commands/", "~/.config/opencode/AGENTS.md"),
     ),
     "copilot": ("~/.copilot/mcp-config.json", "~/.copilot/hooks/", "~/.copilot/agents/", "~/.copilot/skills/"),
-    "qwen": ("~/.qwen/settings.json", "~/.qwen/.env", "~/.qwen/extensions/", "~/.qwen/agents/"),
+    "qwen": ("~/.qwen/settings.json", "~/.qwen/extensions/", "~/.qwen/agents/"),
 }
 # What must outlive the process: conversations and renewed logins.
 KEPT = {
@@ -97,7 +97,6 @@ class Agent:
                 state=prepared.state,
                 copied_state=prepared.copied_state,
                 private_state=prepared.private_state,
-                absent_state=prepared.absent_state,
                 protected_state=prepared.protected_state,
                 readable=prepared.readable,
             )

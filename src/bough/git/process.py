@@ -80,6 +80,9 @@ class GitProcess:
             if self._given_up.is_set():
                 return b"", b""
             process = self._process = self._started()
+        if self._given_up.is_set():
+            # `give_up` did not wait for the lock.
+            _kill(process)
         out, err = _talk(process, self._stdin, self.cut, self._given_up)
         self.returncode = process.returncode
         return out, err
@@ -87,6 +90,9 @@ class GitProcess:
     def _refuse_links(self) -> None:
         """Raises `GitFailed` if git would write through a link in the repository."""
         name = command(self.arguments)
+        if name == "worktree" and "list" in self.arguments:
+            # It only reads.
+            return
         link = written_paths.link_out(self._cwd, name, self.start.env, limited=self._limited)
         if link is not None:
             raise GitFailed(
@@ -108,11 +114,14 @@ class GitProcess:
         return _in_limits(written_paths.rights(self._cwd, self.start.env, self.start.worktree), start)
 
     def give_up(self) -> None:
-        """Kills git, or keeps it from starting."""
+        """Kills git, or keeps it from starting. Never waits: a disk that does not respond may hold up the start."""
         self._given_up.set()
-        with self._lock:
-            if self._process is not None:
-                _kill(self._process)
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._process is not None:
+                    _kill(self._process)
+            finally:
+                self._lock.release()
 
 
 def _in_limits(rights: Mapping[str, int], start: Callable[[], T]) -> T:
@@ -121,7 +130,10 @@ def _in_limits(rights: Mapping[str, int], start: Callable[[], T]) -> T:
 
     def work() -> None:
         try:
-            landlock.enter(rights)
+            try:
+                landlock.enter(rights)
+            except OSError as error:
+                raise GitFailed("git_failed", f"git was not run: {error}") from error
             result.set_result(start())
         except BaseException as error:
             result.set_exception(error)

@@ -107,12 +107,20 @@ def test_nothing_is_writable_read_only(tmp_path: Path, worktree: Path) -> None:
 
 
 def test_missing_settings_are_created(tmp_path: Path, repo: Path) -> None:
-    """S6: An agent cannot create settings, instructions or variables that the user's own agent would obey."""
+    """S6: An agent cannot create settings or instructions that the user's own agent would obey."""
     state = tmp_path / "state"
-    names = [str(state / name) for name in ("settings.json", "AGENT.md", ".env", "hooks")]
+    names = [str(state / name) for name in ("settings.json", "AGENT.md", "hooks")]
     assert set(names) <= set(box(tmp_path, repo, state=[str(state)], protected_state=names).protected)
     assert (state / "settings.json").read_text() == "{}\n"
-    assert (state / "AGENT.md").read_text() == (state / ".env").read_text() == ""
+    assert (state / "AGENT.md").read_text() == ""
+
+
+def test_nothing_is_created_that_changes_the_users_agent(tmp_path: Path, repo: Path) -> None:
+    """S6: With an empty file of variables, the user's own agent would look for no other one."""
+    state = tmp_path / "state"
+    names = [str(state / name) for name in (".env", "local")]
+    assert not set(names) & set(box(tmp_path, repo, state=[str(state)], protected_state=names).protected)
+    assert not any(Path(name).exists() for name in names)
 
 
 def test_missing_state_is_created(tmp_path: Path, repo: Path) -> None:

@@ -43,8 +43,13 @@ async def test_an_agent_that_keeps_extra_rights_is_ended(tmp_path: Path) -> None
         session = await open_session(server, agent="stubborn", permissionMode="default")
         task = await server.client.ask(session, "go")
         assert task["status"] == "failed"
-        notices = await messages(server.client, session, "notice")
-        assert any("could not be brought back" in item["text"] for item in notices)
+
+        async def is_told() -> bool | None:
+            notices = await messages(server.client, session, "notice")
+            return any("could not be brought back" in item["text"] for item in notices) or None
+
+        # The agent ends before the notice is stored.
+        await server.client.eventually(is_told, "people are told")
 
 
 async def test_a_mode_that_is_lowered_while_the_agent_starts(tmp_path: Path) -> None:

@@ -83,7 +83,10 @@ async def test_an_agent_that_refuses_a_pinned_option_is_ended(tmp_path: Path) ->
     async with serving(tmp_path, max_deaths=1) as server:
         session = await open_session(server, agent="stubborn")
         assert (await server.client.ask(session, "loosen"))["status"] == "failed"
-        notices = await messages(server.client, session, "notice")
-        assert any(
-            "set everything to 'on' by itself" in item["text"] and "it is ended" in item["text"] for item in notices
-        )
+
+        async def is_told() -> bool | None:
+            texts = [item["text"] for item in await messages(server.client, session, "notice")]
+            return any("set everything to 'on' by itself" in text and "it is ended" in text for text in texts) or None
+
+        # The agent ends before the notice is stored.
+        await server.client.eventually(is_told, "people are told")

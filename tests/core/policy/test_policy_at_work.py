@@ -151,7 +151,7 @@ async def test_a_persons_reason_reaches_the_agent(tmp_path: Path) -> None:
             await wanter.client.wait_task(task)
         first, second, third = prompts(wanter.received)
         assert (len(first), len(second), len(third)) == (1, 2, 1)
-        assert "make it: Not today." in second[0] and "a person" in second[0]
+        assert "make it: Not today." in second[0] and "A person denied" in second[0]
 
 
 async def test_plan_denies_whatever_rules_allow(tmp_path: Path) -> None:

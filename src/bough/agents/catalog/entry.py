@@ -104,9 +104,6 @@ class SandboxNeeds(_Table):
     copy: list[str] = []
     # Folders of them that are empty at first and that no other agent sees, because the agent runs what is in them.
     private: list[str] = []
-    # Files that the agent must not create, although it would obey them. An empty read-only file, which it ignores,
-    # takes the place of a missing one.
-    absent: list[str] = []
     # Parts of them that stay read-only, because the agent runs what they say outside of the sandbox, too.
     protect: list[str] = []
     # Whether an approved plan is carried out in the same turn. The mode `plan` then keeps the folder writable.

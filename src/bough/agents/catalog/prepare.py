@@ -35,11 +35,10 @@ class PreparedStart(msgspec.Struct, frozen=True):
     # Notices for people about this start.
     notices: list[str]
     # The agent's own files: those that it writes, those of which it writes a copy, folders that no other agent sees,
-    # files that it must not create, parts that it must not write, and those that it only reads.
+    # parts that it must not write, and those that it only reads.
     state: list[str] = []
     copied_state: list[str] = []
     private_state: list[str] = []
-    absent_state: list[str] = []
     protected_state: list[str] = []
     readable: list[str] = []
     # The variables in `env` that hold its keys.
@@ -90,7 +89,6 @@ def prepare(
         state=_expanded(entry.sandbox.write, places, env),
         copied_state=_expanded(entry.sandbox.copy, places, env),
         private_state=_expanded(entry.sandbox.private, places, env),
-        absent_state=_expanded(entry.sandbox.absent, places, env),
         protected_state=_expanded(entry.sandbox.protect, places, env),
         readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
         keys=_keys(entry, env, own),

@@ -31,6 +31,9 @@ EMPTY_SUFFIXES = (".md", ".env")
 """Endings of files that may be empty."""
 FILE_SUFFIXES = (*JSON_SUFFIXES, *EMPTY_SUFFIXES, ".toml", ".yaml", ".yml", ".db", ".sqlite", ".lock")
 """Endings of files in the catalog. Other names are folders, also those with a dot."""
+NEVER_CREATED = ("local", ".env")
+"""Names that change what the user's own agent does as soon as they exist: it takes the first for an installation of its
+own, and with the second looks for no other."""
 LOGINS = ("auth.json",)
 """Files that an agent takes for a login as soon as they exist."""
 CACHE = "/tmp/cache"
@@ -61,7 +64,6 @@ class BoxRequest:
     state: Sequence[str] = ()
     copied_state: Sequence[str] = ()
     private_state: Sequence[str] = ()
-    absent_state: Sequence[str] = ()
     protected_state: Sequence[str] = ()
     readable: Sequence[str] = ()
     # Whether the agent confines its commands in a sandbox of its own.
@@ -87,8 +89,7 @@ def gather(request: BoxRequest) -> Box:
     if layout is not None and not layout.linked and not request.read_only and folder == layout.top:
         _create_worktrees(os.path.join(folder, WORKTREES))
     _create((*request.state, *request.copied_state, *request.private_state))
-    _create_protected(request.protected_state)
-    present = [path for path in request.absent_state if not _is_absent(path)]
+    _create_protected(request.protected_state, data)
     writable = [*_real(request.state), *_real(request.extra_writable)]
     # A service may keep Bough's data in its home folder itself.
     readable = [home for home in homes if home != data]
@@ -113,7 +114,7 @@ def gather(request: BoxRequest) -> Box:
         hidden_files=[path for path in hidden if not os.path.isdir(path)],
         empty_file=_empty_file(data),
         private=[path for path in _private(request.env, data) if os.path.isdir(path)] + _real(request.private_state),
-        copies=copied(_real((*request.copied_state, *present)), data),
+        copies=copied(_real(request.copied_state), data),
         readable=readable,
         writable=writable,
         links=[(path, os.path.realpath(path)) for path in run if os.path.islink(path)],
@@ -122,7 +123,6 @@ def gather(request: BoxRequest) -> Box:
         protected=[
             *git.protected,
             *_real(request.protected_state),
-            *_real(path for path in request.absent_state if path not in present),
             *dotfiles,
         ],
     )
@@ -232,27 +232,19 @@ def _create(paths: Iterable[str]) -> None:
                 _create_file(path)
 
 
-def _create_protected(paths: Iterable[str]) -> None:
+def _create_protected(paths: Iterable[str], data: str) -> None:
     """Creates what the agent must not write, since it could otherwise create it with its own content."""
     for path in paths:
         folder, name = os.path.split(path)
         if os.path.lexists(path) or not os.path.isdir(folder):
+            continue
+        if name in NEVER_CREATED and not _is_below(os.path.realpath(folder), (data,)):
             continue
         with contextlib.suppress(OSError):
             if name.endswith((*JSON_SUFFIXES, *EMPTY_SUFFIXES)):
                 _create_file(path)
             elif not os.path.splitext(name)[1]:
                 os.mkdir(path, mode=0o700)
-
-
-def _is_absent(path: str) -> bool:
-    """Puts an empty read-only file in place of a missing one. Returns whether there is nothing in it."""
-    with contextlib.suppress(OSError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444))
-    try:
-        return os.path.getsize(path) == 0
-    except OSError:
-        return True
 
 
 def _create_file(path: str) -> None:

@@ -140,7 +140,6 @@ class Confiner:
                 state=prepared.state,
                 copied_state=prepared.copied_state,
                 private_state=prepared.private_state,
-                absent_state=prepared.absent_state,
                 protected_state=prepared.protected_state,
                 readable=readable,
                 nests=entry.quirks.sandboxed,

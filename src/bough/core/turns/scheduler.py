@@ -74,14 +74,15 @@ class Scheduler:
                 except TimeoutError:
                     pass
                 self._wake.clear()
-                try:
-                    await self._recover_lost()
-                    await self.start_turns()
-                except BoughError as error:
-                    log.warning("queues_not_read", error=error.message)
-                except Exception:
-                    # Without a scheduler nothing would run until a restart.
-                    log.exception("queues_not_read")
+                # A failure of the first does not keep the queues from advancing.
+                for step in (self._recover_lost, self.start_turns):
+                    try:
+                        await step()
+                    except BoughError as error:
+                        log.warning("queues_not_read", error=error.message)
+                    except Exception:
+                        # Without a scheduler nothing would run until a restart.
+                        log.exception("queues_not_read")
         finally:
             forget()
             await self._cancel_turns()

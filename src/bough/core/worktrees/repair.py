@@ -15,6 +15,7 @@ from bough.core.worktrees.create import WorktreeCreation
 from bough.core.worktrees.remove import Removal
 from bough.errors import BoughError, Busy
 from bough.git import worktrees as git
+from bough.git.paths import is_there
 from bough.git.repo_lock import alone
 from bough.model.repo import Repo, Worktree
 from bough.storage.backend import Tx
@@ -41,19 +42,22 @@ class WorktreeRepair:
         while True:
             await asyncio.sleep(LOOK_EVERY)
             try:
-                await self.repair_all()
-            except BoughError as error:
-                log.warning("worktrees_not_repaired", error=error.message)
+                await self.repair_all(careful=True)
+            except Exception as error:
+                log.warning("worktrees_not_repaired", error=str(error))
 
-    async def repair_all(self) -> None:
-        """Repairs every worktree that nobody works on."""
+    async def repair_all(self, *, careful: bool = False) -> None:
+        """Repairs every worktree that nobody works on. With `careful`, folders stay: while the server runs, a person
+        may have created a worktree there by hand, after Bough could not."""
         rows = await self._store.read(_unfinished)
-        await asyncio.gather(*(self._repair(row, repo) for row, repo in rows))
+        await asyncio.gather(*(self._repair(row, repo, careful) for row, repo in rows))
 
-    async def _repair(self, row: Worktree, repo: Repo) -> None:
+    async def _repair(self, row: Worktree, repo: Repo, careful: bool) -> None:
         try:
             async with await _lock(row, repo):
                 row = await self._store.read(lambda tx: records.worktree(tx, row.id))
+                if careful and row.status in ("making", "recovering") and is_there(row.path):
+                    return
                 if row.status == "making":
                     await self._creation.undo(repo, row)
                 elif row.status == "recovering":

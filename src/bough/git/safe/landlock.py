@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import stat
 import struct
 import sys
 from collections.abc import Mapping
@@ -47,7 +48,8 @@ def enter(rights: Mapping[str, int]) -> None:
     rules = _checked(libc.syscall(CREATE_RULESET, ctypes.byref(_bytes("=Q", handled)), ctypes.c_size_t(8), 0))
     try:
         for path, right in rights.items():
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            # A path without a rule is only closed.
+            with contextlib.suppress(OSError):
                 _add(libc, rules, path, right & handled)
         _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         _checked(libc.syscall(RESTRICT_SELF, rules, 0))
@@ -58,9 +60,10 @@ def enter(rights: Mapping[str, int]) -> None:
 def _add(libc: Any, rules: int, path: str, right: int) -> None:
     place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        # Somebody may have put a link in place of a folder above it.
-        if os.readlink(f"/proc/self/fd/{place}") == path:
-            allowed = right if os.path.isdir(path) else right & _OF_FILES
+        kind = os.fstat(place).st_mode
+        # Somebody may have put a link in its place, or in place of a folder above it.
+        if not stat.S_ISLNK(kind) and os.readlink(f"/proc/self/fd/{place}") == path:
+            allowed = right if stat.S_ISDIR(kind) else right & _OF_FILES
             rule = _bytes("=Qi", allowed, place)
             _checked(libc.syscall(ADD_RULE, rules, RULE_BENEATH, ctypes.byref(rule), 0))
     finally:

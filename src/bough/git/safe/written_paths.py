@@ -17,9 +17,13 @@ from bough.git.safe.location import Location, common_of, find
 _INDEX = frozenset(("read-tree", "update-index"))
 _OBJECTS = frozenset(("checkout-index", "commit-tree", "hash-object", "merge-tree", "pack-objects", "write-tree"))
 _REFS = frozenset(("add", "branch", "commit", "merge", "reset", "submodule", "update-ref", "worktree"))
-# Parts of a git folder that git reads, but does not write for us.
-_ONLY_READ = frozenset(
-    ("branches", "config", "description", "hooks", "info", "lfs", "modules", "rr-cache", "shallow", "svn")
+# Parts of a git folder that git writes for us, besides files such as ORIG_HEAD. Other links there are a person's own,
+# like the lock that an editor puts beside a commit message.
+_WRITTEN = frozenset(
+    (
+        *("AUTO_MERGE", "COMMIT_EDITMSG", "HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "SQUASH_MSG"),
+        *("index", "logs", "objects", "packed-refs", "refs", "worktrees"),
+    )
 )
 # Closed in every sandbox.
 _OURS = os.path.join("refs", "bough")
@@ -85,7 +89,7 @@ def _folders(location: Location | None) -> list[str]:
 def _links(location: Location, *, objects: bool) -> Iterator[str]:
     for folder in dict.fromkeys((location.git_dir, location.common)):
         for entry in _entries(folder):
-            if entry.name in _ONLY_READ:
+            if entry.name not in _WRITTEN and not entry.name.endswith("_HEAD"):
                 continue
             if entry.is_symlink():
                 yield entry.path

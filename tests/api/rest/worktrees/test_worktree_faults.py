@@ -14,6 +14,7 @@ from bough.core.store.sql import REPOS, SESSIONS, WORKTREES
 from bough.core.store.transactions import Change
 from bough.core.worktrees import repair, setup
 from bough.core.worktrees.for_branch import MARKS, marked
+from bough.core.worktrees.repair import WorktreeRepair
 from bough.git.safe import permissions
 from bough.git.safe.location import find as find_location
 from bough.model.values.times import before
@@ -124,6 +125,17 @@ async def test_abandoned_worktrees_are_repaired(server: Running, status: str) ->
     known = (await server.client.get("/api/worktrees"))["worktrees"]
     assert [row["status"] for row in known] == ([] if status == "making" else ["ready"])
     assert at(worktree["path"]).exists() == (status != "making")
+
+
+async def test_a_running_server_repairs_without_removing_folders(server: Running) -> None:
+    """Q4, W2: While the server runs, a person may have created the worktree by hand after Bough could not."""
+    repo = await registered(server)
+    worktree = await made(server.client, repo)
+    await abandon(server, worktree, "making")
+    (at(worktree["path"]) / "mine").write_text("work")
+    repair: WorktreeRepair = server.services.worktrees._repair  # pyright: ignore[reportPrivateUsage]
+    await repair.repair_all(careful=True)
+    assert (at(worktree["path"]) / "mine").read_text() == "work"
 
 
 async def test_a_removal_that_was_cut_off_after_git(server: Running) -> None:

@@ -69,7 +69,9 @@ class Book:
         entry.api, entry.model, entry.stream = conversation.api, conversation.model, conversation.stream
         entry.user_turns, entry.tools, entry.does = len(turns), len(conversation.tools), does
         entry.last_user = short(turns[-1].text, QUOTED) if turns else ""
-        self.last = Last(path=path, headers=headers, body=body)
+        # A request for a title or a route runs beside the conversation, and may come after it.
+        if conversation.tools or conversation.schema is None:
+            self.last = Last(path=path, headers=headers, body=body)
         if self._dump is not None:
             self._dump.mkdir(parents=True, exist_ok=True)
             whole = {"entry": entry, "headers": headers, "body": body}

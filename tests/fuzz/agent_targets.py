@@ -64,7 +64,7 @@ def acp_lines(data: bytes) -> None:
 
 
 def _check_batch(lines: list[bytes]) -> None:
-    """What is decoded in a batch is what would be decoded line by line."""
+    """Checks that a batch decodes to the same messages as its lines one by one."""
     batch = decode_batch(lines)
     if batch is not None:
         one_by_one = [decode(line) for line in lines]

@@ -82,7 +82,7 @@ class AgentConnection:
         self._keys: set[str] = set()
         self._failure: AgentFailed | None = None
         self._detached = False
-        # Requests that were given up and not yet answered.
+        # Requests that were given up and are still unanswered.
         self._cancelled: set[str] = set()
         self._cancel_tasks: set[asyncio.Task[None]] = set()
         self.name = command_name(link.command)

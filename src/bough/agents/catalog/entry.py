@@ -93,7 +93,7 @@ class SettingsFolder(_Table):
 
 
 class SandboxNeeds(_Table):
-    """What the agent needs in its sandbox: its own files and its model's hosts. `~` and variables in paths are expanded
+    """An agent's needs in its sandbox: its own files and its model's hosts. `~` and variables in paths are expanded
     as the agent sees them."""
 
     # Files and folders that the agent writes: conversations, caches, its login. A name that ends like a file's

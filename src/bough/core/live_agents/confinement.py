@@ -51,8 +51,8 @@ class ConfinedStart(msgspec.Struct, frozen=True):
 
 
 class BoxInputs(msgspec.Struct, frozen=True):
-    """What the database says about a session's box: the choice, the folders of all worktrees, the allowed hosts, and
-    the addresses of the session's MCP servers."""
+    """Everything that the database says about a session's box: the choice, the folders of all worktrees, the allowed
+    hosts, and the addresses of the session's MCP servers."""
 
     choice: SandboxChoice
     worktrees: list[str]

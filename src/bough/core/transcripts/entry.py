@@ -105,7 +105,7 @@ class Entry:
 
     @property
     def unshown(self) -> str:
-        """What is neither stored nor shown yet, because it may become a secret value."""
+        """Text that is neither stored nor shown so far, because it may become a secret value."""
         return "" if self.stream is None else self.stream.withheld
 
     def _masked(self, text: str) -> str:

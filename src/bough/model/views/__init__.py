@@ -1,1 +1,1 @@
-"""What the doors show of several records at once: the start page and the cards of a board."""
+"""Defines views of several records at once, for the doors: the start page and the cards of a board."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import stat
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -41,6 +43,20 @@ async def test_files_of_a_running_server(process: ServerProcess) -> None:
     assert mode(process.data / "token") == 0o600
     assert mode(process.data / "bough.db") == 0o600
     assert len(process.token) >= 32
+
+
+async def test_a_picked_port_is_used_again_unless_another_program_has_it(process: ServerProcess) -> None:
+    """L1: A restarted server has the address that its agents know; if the port is taken, it picks another."""
+    before = process.url
+    await process.stop()
+    await process.start()
+    assert process.url == before
+    await process.stop()
+    with socket.create_server(("127.0.0.1", urlsplit(before).port or 0)):
+        await process.start()
+        assert process.url != before
+    async with process.client() as client:
+        assert (await client.get("/api/health"))["status"] == "ok"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -32,6 +32,8 @@ log = structlog.get_logger("bough.serve")
 # Seconds that open connections have to close on shutdown before they are cut off.
 LINGER = 3
 BACKLOG = 2048
+# The file in the data folder that holds the port picked for `port = 0`.
+REMEMBERED_PORT = "port"
 
 
 class Server(uvicorn.Server):
@@ -80,6 +82,9 @@ async def serve(
         port = sock.getsockname()[1]
         url = f"http://{_url_host(settings.host)}:{port}"
         async with running(settings, f"{url}{door.PATH}/") as services:
+            if settings.port == 0:
+                # Only now has this server the data folder and the database for itself.
+                (data / REMEMBERED_PORT).write_text(f"{port}\n", "ascii")
             sock.listen(BACKLOG)
             token = load_token(data)
             gate = Gate(token, settings, services.page_keys)
@@ -124,32 +129,36 @@ async def _stop_on(server: Server, stop: asyncio.Event) -> None:
 
 @contextlib.contextmanager
 def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
-    """Yields a socket bound to the configured address. A picked port is remembered, because running agents use it."""
-    remembered = data / "port"
-    port = settings.port
-    if port == 0 and remembered.exists():
-        port = int(remembered.read_text("ascii"))
+    """Yields a socket bound to the configured address. Port 0 means the port picked last, because running agents use
+    it, or another if that one is taken."""
+    remembered = data / REMEMBERED_PORT
+    ports = [settings.port]
+    if settings.port == 0 and remembered.exists():
+        ports.insert(0, int(remembered.read_text("ascii")))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # The protocol is explicit because asyncio disables Nagle's algorithm only for sockets that declare TCP.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            sock.bind((settings.host, port))
-        except OSError as error:
-            # Most likely a server on this folder has the port; then `only_one` raises the better error.
-            with only_one(data):
-                pass
-            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise Invalid(
-                    "bad_host", f"{settings.host!r} is not an address of this machine. Choose another with --host."
+        for port in ports:
+            try:
+                sock.bind((settings.host, port))
+                break
+            except OSError as error:
+                # Most likely a server on this folder has the port; then `only_one` raises the better error.
+                with only_one(data):
+                    pass
+                if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                    raise Invalid(
+                        "bad_host", f"{settings.host!r} is not an address of this machine. Choose another with --host."
+                    ) from error
+                if port != ports[-1]:
+                    log.warning("port_changed", taken=port, error=error.strerror)
+                    continue
+                raise Conflict(
+                    "port_taken",
+                    f"Cannot use port {port} on {settings.host}: {error.strerror}. Choose another with --port.",
                 ) from error
-            raise Conflict(
-                "port_taken",
-                f"Cannot use port {port} on {settings.host}: {error.strerror}. Choose another with --port.",
-            ) from error
-        if settings.port == 0:
-            remembered.write_text(f"{sock.getsockname()[1]}\n", "ascii")
         sock.setblocking(False)
         yield sock
     finally:

@@ -15,7 +15,10 @@ from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.api.mcp.protocol.calling import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS
+from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
+from bough.core.access.user_tokens import UserTokens
+from bough.core.access.users import Users
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.ref_repair import repair_refs
@@ -140,10 +143,15 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     cascades = Cascades(store, control, archiving, purging)
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
+    page_keys = PageKeys(store)
+    user_tokens = UserTokens(store, page_keys)
     return Services(
         settings=settings,
         store=store,
-        page_keys=PageKeys(store),
+        page_keys=page_keys,
+        user_tokens=user_tokens,
+        users=Users(store, user_tokens, page_keys.changes),
+        audit=Audit(store),
         catalog=catalog,
         hub=hub,
         repos=repos,
@@ -236,6 +244,8 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
     background.start("permissions", services.runner.permissions.follow())
     try:
         await _started(hub, hub_started)
+        await services.users.load()
+        await services.user_tokens.load()
         await services.page_keys.load()
         await services.boards.ensure_default()
         await services.callbacks.exclude(
@@ -248,6 +258,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.restoring.repair()
         await services.recovery.run()
         background.start("page keys", services.page_keys.run())
+        background.start("user tokens", services.user_tokens.run())
         background.start("calls", services.calls.follow())
         background.start("worktrees", services.worktrees.run())
         background.start("scheduler", services.scheduler.run())

@@ -64,6 +64,15 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         str,
         Meta(description="Additional host names, separated by commas, under which the server may be reached."),
     ] = ""
+    tls_cert: Annotated[str, Meta(description="File with the server's certificate chain (PEM), for https.")] = ""
+    tls_key: Annotated[str, Meta(description="File with the private key of tls_cert, without a password.")] = ""
+    behind_proxy: Annotated[
+        str,
+        Meta(
+            description="Addresses or networks, separated by commas, of the proxies that encrypt the connections of "
+            "other machines and send X-Forwarded-Proto."
+        ),
+    ] = ""
     default_agent: Annotated[
         str,
         Meta(description="Agent for new sessions; empty means the first installed agent, or else the demo agent."),

@@ -126,6 +126,9 @@ PARTS = {
     "repos": "Repositories",
     "policy": "Policy",
     "mcp-servers": "MCP servers",
+    "people": "People",
+    "access": "Access",
+    "audit": "Audit",
     "server": "Server",
 }
 VIEWS = [

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bough.agents.catalog import Catalog
+from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
+from bough.core.access.user_tokens import UserTokens
+from bough.core.access.users import Users
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.restore import Restoring
@@ -60,6 +63,9 @@ class Services:
     settings: Settings
     store: Store
     page_keys: PageKeys
+    user_tokens: UserTokens
+    users: Users
+    audit: Audit
     catalog: Catalog
     hub: Hub
     repos: Repos

@@ -33,6 +33,8 @@ class Call(msgspec.Struct, rename="camel"):
     told_task_id: str | None
     created_at: str
     updated_at: str
+    # The user's token that a person called with.
+    token_id: str | None = None
 
 
 class Claim(msgspec.Struct, kw_only=True, frozen=True):

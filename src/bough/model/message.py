@@ -34,9 +34,11 @@ def raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def user_text(text: str, files: Sequence[FileInfo] = ()) -> msgspec.Raw:
-    """Builds the content of a prompt with the names of its files."""
+def user_text(text: str, files: Sequence[FileInfo] = (), user: str | None = None) -> msgspec.Raw:
+    """Builds the content of a prompt with the names of its files, and that of its author if it is a named user."""
     content: dict[str, Any] = {"type": "text", "text": text}
+    if user is not None:
+        content["user"] = user
     if files:
         content["files"] = [FileInfo(file.id, file.name, file.mime_type, file.size) for file in files]
     return raw(content)

@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from bough.errors import Invalid
+from bough.errors import Denied, Invalid
+from bough.model.access.user import OWNER, Role, includes
 from bough.model.sandbox import Confinement, Sandbox, SandboxProfile
 
 Status = Literal["active", "completed", "cancelled", "error"]
@@ -17,6 +18,8 @@ PermissionMode = Literal[
     "default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"
 ]
 Who = Literal["person", "session", "system"]
+# The interface through which a caller came; `server` is Bough itself, `machine` a command that works on the database.
+Door = Literal["rest", "page", "mcp", "acp", "machine", "server"]
 # The answer to an approval that nobody decides (P4).
 Headless = Literal["wait", "deny", "allow"]
 # How the agent of a fork came to know the conversation: it copied its own, or was told the transcript.
@@ -172,10 +175,47 @@ class Session(msgspec.Struct, rename="camel"):
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """The caller: a person or script with the server's token, or a session with its own."""
+    """The caller: a person or script with the server's or a user's token, or a session with its own."""
 
     kind: Who = "person"
+    # The calling session; None for people.
     id: str | None = None
     idempotency_key: str | None = None
     # Whether a person allowed exactly this although it exceeds the caller's rights.
     granted: bool = False
+    # The named user; None for the owner of the server.
+    user_id: str | None = None
+    user_name: str | None = None
+    # What the person may do. Sessions have rights of their own, which do not depend on it.
+    role: Role = "admin"
+    # The user's token or page key that the caller came with.
+    token_id: str | None = None
+    door: Door = "rest"
+
+    @property
+    def person(self) -> str | None:
+        """The name of the calling person; None for sessions and Bough itself."""
+        return (self.user_name or OWNER) if self.kind == "person" else None
+
+    @property
+    def own_id(self) -> str:
+        """Tells callers of one kind apart: the id of a session or named user, empty for the owner."""
+        return self.id or self.user_id or ""
+
+    def record(self) -> dict[str, str | None]:
+        """Returns the caller as records name it (`createdBy`, `decidedBy`); only named users have a name there."""
+        return {"kind": self.kind, "id": self.id, **({"user": self.user_name} if self.user_name else {})}
+
+    def may(self, role: Role) -> bool:
+        """Returns whether the caller has a role. Sessions have none; other rules decide about them."""
+        return self.kind != "person" or includes(self.role, role)
+
+    def require(self, role: Role, action: str) -> None:
+        """Raises `Denied` unless the caller has a role. `action` completes "to …"."""
+        if not self.may(role):
+            raise Denied(
+                "role_too_low",
+                f"You need the role {role} to {action}; yours is {self.role}. Ask an admin of this server.",
+                needed=role,
+                role=self.role,
+            )

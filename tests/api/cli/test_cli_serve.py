@@ -28,14 +28,26 @@ async def test_the_link_is_printed_once(tmp_path: Path) -> None:
     assert ended.err == ""
 
 
-async def test_listening_on_all_addresses_is_warned_about(tmp_path: Path) -> None:
-    """L1: Listening on all addresses prints a warning to stderr; stdout still has only the link."""
+async def test_listening_on_all_addresses_needs_encryption(tmp_path: Path) -> None:
+    """L1: An address that other machines can reach is refused in one sentence, before a data folder is created."""
     program = await start("serve", "--port", "0", "--host", "0.0.0.0", "--data", str(tmp_path / "data"))
+    ended = await program.end()
+    assert (ended.code, ended.out) == (1, "")
+    assert "0.0.0.0" in ended.err and "tls_cert" in ended.err and "behind_proxy" in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not (tmp_path / "data").exists()
+
+
+async def test_listening_on_all_addresses_behind_a_named_proxy(tmp_path: Path) -> None:
+    """L1: With a named proxy, the server listens on all addresses, and its own link leads to this machine."""
+    flags = ("--host", "0.0.0.0", "--behind-proxy", "10.1.2.3")
+    program = await start("serve", "--port", "0", *flags, "--data", str(tmp_path / "data"))
     await program.until("\n")
     program.process.send_signal(signal.SIGINT)
     ended = await program.end()
-    assert ended.code == 0 and ended.out.startswith("http://127.0.0.1:")
-    assert "0.0.0.0" in ended.err and "is sent unencrypted" in ended.err and len(ended.err.splitlines()) == 1
+    assert ended.code == 0 and ended.out.startswith("http://127.0.0.1:") and len(ended.out.splitlines()) == 1
+    # The proxy must know the port that it forwards to.
+    assert "waiting_for_proxy" in ended.err and len(ended.err.splitlines()) == 1
 
 
 async def test_a_signal_during_start_stops_the_server(tmp_path: Path) -> None:

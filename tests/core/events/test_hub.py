@@ -14,7 +14,7 @@ from bough.core.store import records
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Unavailable
 from bough.model.message import user_text
-from bough.model.session import Session
+from bough.model.session import Caller, Session
 from tests.core.helpers import open_session
 from tests.support.client import PATIENCE
 from tests.support.eventually import eventually
@@ -30,7 +30,7 @@ async def test_events_of_all_writers_in_one_order(tmp_path: Path, database_url: 
         session = await open_session(server)
         async with server.client.events() as events:
             await write_in_many_ways(server, session)
-            last = await server.services.sessions.patch(session, SessionPatch(title="last"))
+            last = await server.services.sessions.patch(Caller(), session, SessionPatch(title="last"))
             done = await events.until(
                 lambda event: event["type"] == "session.patched" and event["data"]["title"] == "last"
             )

@@ -13,7 +13,7 @@ from bough.core.store.transactions import Change
 from bough.core.turns.scheduler import Runnable
 from bough.errors import Busy, Conflict, Invalid, TooLarge
 from bough.model.message import Message
-from bough.model.session import Session
+from bough.model.session import Caller, Session
 from bough.model.task import Task, TaskStatus
 from bough.settings import Settings
 from tests.core.state.rows import FakeTx, session
@@ -85,7 +85,7 @@ async def test_moves_within_a_queue(rows: StoredRows, moved: str, before: str, o
     shows the same."""
     owner = await rows.session()
     ids = {name: (await rows.task(owner, name)).id for name in "abcd"}
-    await Tasks(rows.store, Settings()).edit(ids[moved], None, ids[before] if before else "")
+    await Tasks(rows.store, Settings()).edit(Caller(), ids[moved], None, ids[before] if before else "")
     assert await in_order(rows, owner) == (order, order)
 
 
@@ -101,7 +101,7 @@ async def test_moves_that_are_refused(rows: StoredRows, before: str) -> None:
     }
     await rows.task(owner, "b")
     with pytest.raises(Conflict) as raised:
-        await Tasks(rows.store, Settings()).edit(targets["itself"].id, None, targets[before].id)
+        await Tasks(rows.store, Settings()).edit(Caller(), targets["itself"].id, None, targets[before].id)
     assert raised.value.code == "task_not_queued"
     assert (await in_order(rows, owner))[0] == "rab"
 
@@ -112,9 +112,9 @@ async def test_a_move_leaves_the_running_prompt_first(rows: StoredRows) -> None:
     await rows.task(owner, "r", "running")
     await rows.task(owner, "a")
     last = await rows.task(owner, "b")
-    await Tasks(rows.store, Settings()).edit(last.id, None, (await rows.task(owner, "c")).id)
+    await Tasks(rows.store, Settings()).edit(Caller(), last.id, None, (await rows.task(owner, "c")).id)
     first = (await rows.store.read(lambda tx: tx.all(TASKS.open, Task, session_id=owner.id)))[1]
-    await Tasks(rows.store, Settings()).edit(last.id, None, first.id)
+    await Tasks(rows.store, Settings()).edit(Caller(), last.id, None, first.id)
     assert (await in_order(rows, owner))[0] == "rbac"
 
 

@@ -106,6 +106,16 @@ export const removeMcpServer = (serverId: string) =>
 export const revokeToken = (tokenId: string) =>
   dataOf(api.DELETE("/api/tokens/{tokenId}", { params: { path: { tokenId } } }));
 
+export const addToken = (body: Schemas["NewToken"]) => dataOf(api.POST("/api/tokens", { body }));
+export const rotateToken = (tokenId: string) =>
+  dataOf(api.POST("/api/tokens/{tokenId}/rotate", { params: { path: { tokenId } }, body: {} }));
+
+export const addUser = (body: Schemas["NewUser"]) => dataOf(api.POST("/api/users", { body }));
+export const patchUser = (name: string, body: Schemas["UserPatch"]) =>
+  dataOf(api.PATCH("/api/users/{name}", { params: { path: { name } }, body }));
+export const removeUser = (name: string) =>
+  dataOf(api.DELETE("/api/users/{name}", { params: { path: { name } } }));
+
 export const addRule = (body: Schemas["NewRule"]) => dataOf(api.POST("/api/policy/rules", { body }));
 export const patchRule = (ruleId: string, body: Schemas["RulePatch"]) =>
   dataOf(api.PATCH("/api/policy/rules/{ruleId}", { params: { path: { ruleId } }, body }));

@@ -18,6 +18,9 @@ export type Worktree = Schemas["Worktree"];
 export type Board = Schemas["Board"];
 export type McpServer = Schemas["McpServer"];
 export type Token = Schemas["Token"];
+export type NewUserToken = Schemas["NewUserToken"];
+export type User = Schemas["UserInfo"];
+export type AuditEntry = Schemas["AuditEntry"];
 export type Tree = Schemas["Tree"];
 export type Node = Schemas["Node"];
 export type Race = Schemas["Race"];
@@ -39,6 +42,7 @@ export type Activity = Session["activity"];
 export type Kind = Session["kind"];
 export type Mode = Session["permissionMode"];
 export type TaskStatus = Task["status"];
+export type Role = User["role"];
 
 export interface FileNote {
   id: string;
@@ -58,6 +62,8 @@ export interface Content {
   type: string;
   text?: string;
   partial?: boolean;
+  /** The named user who sent a prompt. */
+  user?: string;
   files?: FileNote[];
   steps?: PlanStep[];
   tool?: string;

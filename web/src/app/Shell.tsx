@@ -2,12 +2,13 @@
 import { House, LayoutDashboard, Plus, Search, Settings } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import { useApprovals } from "@/api/queries";
+import { useApprovals, useMay } from "@/api/queries";
 import { ButtonLink } from "@/ui/controls/Button";
 import { ConnectionBar } from "./ConnectionBar";
 import { CommandPalette } from "./keyboard/CommandPalette";
 import { useActions } from "./keyboard/shortcuts";
 import { useNotifications } from "./notifications";
+import { ReadOnlyBar } from "./ReadOnlyBar";
 import { routes } from "./routes";
 import css from "./Shell.module.css";
 import { useTheme } from "./theme";
@@ -26,6 +27,7 @@ const isAt = (location: string, href: string) =>
 export function Shell({ children }: { children: ReactNode }) {
   const [location, navigate] = useLocation();
   const waiting = useApprovals().data?.length ?? 0;
+  const mayWork = useMay("operator");
   useTheme();
   useTabTitle();
   useNotifications();
@@ -36,7 +38,9 @@ export function Shell({ children }: { children: ReactNode }) {
       group: "Go to",
       run: () => navigate(href),
     })),
-    { keys: "c", label: "New session", group: "Sessions", run: () => navigate(routes.new) },
+    ...(mayWork
+      ? [{ keys: "c", label: "New session", group: "Sessions", run: () => navigate(routes.new) }]
+      : []),
   ]);
   return (
     <div className={css.shell}>
@@ -48,9 +52,11 @@ export function Shell({ children }: { children: ReactNode }) {
           <img src="/icon.svg" alt="" width={28} height={28} />
           <span>Bough</span>
         </Link>
-        <ButtonLink href={routes.new} variant="primary" icon={<Plus />} className={css.new}>
-          <span className={css.word}>New session</span>
-        </ButtonLink>
+        {mayWork && (
+          <ButtonLink href={routes.new} variant="primary" icon={<Plus />} className={css.new}>
+            <span className={css.word}>New session</span>
+          </ButtonLink>
+        )}
         <ul className={css.places}>
           {PLACES.map(({ href, label, icon }) => (
             <li key={href}>
@@ -77,6 +83,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </nav>
       <div className={css.view}>
         <ConnectionBar />
+        {!mayWork && <ReadOnlyBar />}
         <main id="main" className={css.main} tabIndex={-1}>
           {children}
         </main>

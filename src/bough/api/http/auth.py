@@ -1,5 +1,5 @@
-"""Authenticates requests: checks Host and Origin, then the server's token or a page key, in constant time. Cookies open
-only the page's files."""
+"""Authenticates requests: checks Host and Origin, then the server's token, a user's token or a page key. Cookies open
+only the page's files. `bough.api.roles` decides what an authenticated person may do."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import hmac
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import msgspec
 import structlog
 from litestar.types import Scope
 
 from bough.core.access.page_keys import PageKeys, UsedKey
+from bough.core.access.user_tokens import UserTokens
 from bough.errors import Denied, Unauthenticated
 from bough.model.access.page_key import PageKey
-from bough.model.session import Caller
+from bough.model.session import Caller, Door
 from bough.model.values import times
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.security")
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
+ACP_PATH = "/acp"
 OPEN = frozenset({("GET", "/api/health"), ("HEAD", "/api/health")})
 # Methods that change nothing.
 HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -33,19 +36,31 @@ KEY_PROTOCOL = "bough.key."
 
 @dataclass(frozen=True)
 class Grant:
-    """The caller that a request was authenticated as. `revoked` is set when its token or key ends; `key` is None for
-    the server's token."""
+    """The caller that a request was authenticated as. `revoked` is set when its token or key ends, or its role changes;
+    `key` is the page key of a browser, and `token_id` a user's token."""
 
     caller: Caller
     revoked: asyncio.Event
     key: PageKey | None = None
+    token_id: str | None = None
+
+    @property
+    def by_server_token(self) -> bool:
+        return self.key is None and self.token_id is None
 
 
 class Gate:
     """Checks every request before it reaches a route."""
 
-    def __init__(self, token: str, settings: Settings, page_keys: PageKeys | None = None) -> None:
+    def __init__(
+        self,
+        token: str,
+        settings: Settings,
+        page_keys: PageKeys | None = None,
+        user_tokens: UserTokens | None = None,
+    ) -> None:
         self.page_keys = page_keys
+        self._user_tokens = user_tokens
         extra = [name.strip() for name in settings.allowed_hosts.split(",") if name.strip()]
         self._names = {*LOCAL_NAMES, settings.host, *extra} - {"0.0.0.0", "::"}
         self._token = token.encode()
@@ -69,6 +84,28 @@ class Gate:
             self.token_used_at = times.now()
         return right
 
+    def by_token(self, secret: str, door: Door) -> Grant | None:
+        """Returns what the server's token or a user's token grants; None for any other text."""
+        if self.right_token(secret):
+            if door == "rest":
+                return self._owner
+            return Grant(msgspec.structs.replace(self._owner.caller, door=door), self._owner.revoked)
+        used = self._user_tokens.find(secret, door) if self._user_tokens is not None else None
+        return Grant(used.caller, used.revoked, token_id=used.token.id) if used is not None else None
+
+    def of_person(self, scope: Scope) -> Grant | None:
+        """Returns what the server's or a user's token grants that came with a request for the tools; None for an
+        agent's, which the tools' door checks itself."""
+        secret = _bearer(_headers(scope))
+        return self.by_token(secret, "mcp") if secret is not None else None
+
+    def page_caller(self, token_id: str | None) -> Caller | None:
+        """Returns the person whose token signed a browser in; None if the token is no longer valid."""
+        if token_id is None:
+            return Caller(door="page")
+        used = self._user_tokens.by_id(token_id, "page") if self._user_tokens is not None else None
+        return used.caller if used is not None else None
+
     def grant(self, scope: Scope) -> Grant:
         """Returns what a request was authenticated as; raises Denied or Unauthenticated."""
         headers = _headers(scope)
@@ -76,15 +113,19 @@ class Gate:
         if scope["type"] == "http" and (scope["method"], scope["path"]) in OPEN:
             return self._owner
         secret = _bearer(headers)
-        if secret is not None and self.right_token(secret):
-            return self._owner
+        door: Door = "acp" if scope["path"] == ACP_PATH else "rest"
+        if secret is not None and (granted := self.by_token(secret, door)) is not None:
+            return granted
         if secret is None and scope["type"] == "websocket":
             secret = _socket_key(headers)
-        if (used := self._page_key(secret, scope, headers)) is not None:
+        used = self._page_key(secret, scope, headers)
+        caller = self.page_caller(used.key.token_id) if used is not None else None
+        if used is not None and caller is not None:
             self._check_page(scope, headers)
-            return Grant(Caller(), used.revoked, used.key)
+            return Grant(msgspec.structs.replace(caller, token_id=used.key.id), used.revoked, used.key)
         raise Unauthenticated(
-            "unauthenticated", "This needs the server's token: send `Authorization: Bearer TOKEN`, or run bough open."
+            "unauthenticated",
+            "This needs the server's token or yours: send `Authorization: Bearer TOKEN`, or run bough open.",
         )
 
     def has_page_cookie(self, scope: Scope) -> bool:

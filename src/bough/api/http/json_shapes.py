@@ -14,6 +14,7 @@ WHO: Json = {
     "properties": {
         "kind": {"type": "string", "enum": ["person", "session", "system"]},
         "id": {"anyOf": [TEXT, {"type": "null"}]},
+        "user": {**TEXT, "description": "The name of the user; missing for the owner."},
     },
     "required": ["kind", "id"],
 }
@@ -97,7 +98,8 @@ SHAPES: dict[str, dict[str, Json]] = {
             "type": "object",
             "properties": {"type": TEXT},
             "required": ["type"],
-            "description": "`type` is text, thought, plan, tool, error, cancelled or another kind.",
+            "description": "`type` is text, thought, plan, tool, error, cancelled or another kind. The prompt of a "
+            "named user has `user`.",
         }
     },
     "Approval": APPROVAL,
@@ -120,6 +122,7 @@ SHAPES: dict[str, dict[str, Json]] = {
         "sandboxHosts": TEXTS,
         "gitPermissions": {"anyOf": [{"$ref": "#/components/schemas/GitPermissions"}, {"type": "null"}]},
     },
+    "AuditEntry": {"details": {"type": "object", "description": "What was done, by names that depend on the action."}},
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
 }
 

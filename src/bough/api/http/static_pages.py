@@ -32,6 +32,7 @@ an upgrade that says so. To get the link, do one of these:</p>
 <li>Run <code>bough open</code> on the server's machine. It opens the page in your browser.</li>
 <li>Run <code>bough open --print</code> there and open the link that it prints.</li>
 <li>Look at the terminal where <code>bough serve</code> was started. It printed the link first.</li>
+<li>If somebody gave you a token of your own, open this server's address with <code>/?token=TOKEN</code> after it.</li>
 </ul>
 <p>From a clone use <code>.venv/bin/bough</code>; with a custom data folder add <code>--data DIR</code>.</p>
 </main></body></html>

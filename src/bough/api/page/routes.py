@@ -24,6 +24,8 @@ BUILT = Path(__file__).parents[2] / "web"
 OTHERS = frozenset({"api", "mcp", "acp", "metrics", "docs", "openapi", "assets"})
 # Built-in pages without data.
 STATIC_PAGES = frozenset({"/docs"})
+# Marks the route of built files whose names the table of roles cannot know.
+PAGE_FILE = "page_file"
 # The page's one request that its cookie authenticates, together with a ticket.
 REDEEM = "/sign-in"
 # The values of Sec-Fetch-Site for links from other sites.
@@ -87,8 +89,8 @@ def router(gate: Gate, folder: Path) -> Router:
     async def index(
         request: Request[Any, Any, Any], token: Annotated[str | None, QueryParameter(name="token")] = None
     ) -> Response[Any]:
-        if token is not None and gate.right_token(token):
-            return _signed_in(gate, request)
+        if token is not None and (granted := gate.by_token(token, "page")) is not None:
+            return _signed_in(gate, request, granted.token_id)
         if request.scope["state"].get("grant") is None and not gate.has_page_cookie(request.scope):
             return _locked(request)
         page = built.find(INDEX)
@@ -97,7 +99,7 @@ def router(gate: Gate, folder: Path) -> Router:
         return _answer(request, page, PAGE_HEADERS)
 
     # Files without a hash are registered under their current names; hashed names change with each build.
-    @get([f"{HASHED}{{name:path}}", *built.unhashed_paths()], include_in_schema=False)
+    @get([f"{HASHED}{{name:path}}", *built.unhashed_paths()], include_in_schema=False, opt={PAGE_FILE: True})
     async def file(request: Request[Any, Any, Any]) -> Response[Any]:
         path = request.scope["path"]
         asset = built.find(path)
@@ -142,11 +144,17 @@ def _address(request: Request[Any, Any, Any]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _signed_in(gate: Gate, request: Request[Any, Any, Any]) -> Response[Any]:
+def _signed_in(gate: Gate, request: Request[Any, Any, Any], token_id: str | None) -> Response[Any]:
     """Leads to the page with a ticket in the fragment, which browsers send to no server; the page redeems it."""
     assert gate.page_keys is not None
-    issued = gate.page_keys.sign_in(origin_text(request.scope))
+    origin = origin_text(request.scope)
+    issued = gate.page_keys.sign_in(origin, token_id)
     cookie = Cookie(
-        key=gate.cookie_name(request.scope), value=issued.cookie, max_age=LIFETIME, httponly=True, samesite="strict"
+        key=gate.cookie_name(request.scope),
+        value=issued.cookie,
+        max_age=LIFETIME,
+        httponly=True,
+        samesite="strict",
+        secure=origin.startswith("https:"),
     )
     return Redirect(f"{_address(request)}#ticket={issued.ticket}", status_code=303, cookies=[cookie])

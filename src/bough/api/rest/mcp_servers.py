@@ -36,8 +36,10 @@ async def get_mcp_server(services: Services, server_id: Id) -> McpServer:
 
 
 @patch("/mcp-servers/{server_id:str}", responses=errors(404, 409, 413), summary="Change an MCP server")
-async def patch_mcp_server(services: Services, server_id: Id, data: JSONBody[McpServerPatch]) -> McpServer:
-    return await services.mcp_servers.patch(server_id, data)
+async def patch_mcp_server(
+    services: Services, caller: Caller, server_id: Id, data: JSONBody[McpServerPatch]
+) -> McpServer:
+    return await services.mcp_servers.patch(caller, server_id, data)
 
 
 @post(
@@ -54,8 +56,8 @@ async def test_mcp_server(
 
 
 @delete("/mcp-servers/{server_id:str}", status_code=200, responses=errors(404, 409), summary="Forget an MCP server")
-async def remove_mcp_server(services: Services, server_id: Id) -> McpServer:
-    return await services.mcp_servers.remove(server_id)
+async def remove_mcp_server(services: Services, caller: Caller, server_id: Id) -> McpServer:
+    return await services.mcp_servers.remove(caller, server_id)
 
 
 router = Router(

@@ -74,8 +74,8 @@ async def patch_git_permissions(
 
 
 @delete("/repos/{repo_id:str}", status_code=200, responses=errors(404, 409), summary="Forget a repo")
-async def remove_repo(services: Services, repo_id: Id) -> Repo:
-    return await services.repos.remove(repo_id)
+async def remove_repo(services: Services, caller: Caller, repo_id: Id) -> Repo:
+    return await services.repos.remove(caller, repo_id)
 
 
 router = Router(

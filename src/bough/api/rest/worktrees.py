@@ -150,13 +150,14 @@ async def diff_worktree(
 @delete("/worktrees/{worktree_id:str}", status_code=200, responses=errors(404, 409, 429), summary="Remove a worktree")
 async def remove_worktree(
     services: Services,
+    caller: Caller,
     worktree_id: Id,
     force: Force = False,
     branch: Annotated[
         Literal["keep", "delete"], QueryParameter(description="Keep or delete the branch that Bough created for it.")
     ] = "keep",
 ) -> WorktreeRemoved:
-    return removed_answer(await services.worktrees.remove(worktree_id, force=force, branch=branch))
+    return removed_answer(await services.worktrees.remove(caller, worktree_id, force=force, branch=branch))
 
 
 @post(

@@ -8,15 +8,18 @@ from typing import Any
 import structlog
 from litestar import Litestar, Request, Response
 from litestar.config.response_cache import ResponseCacheConfig
+from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.exceptions import HTTPException
+from litestar.handlers import BaseRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp
 
 from bough import __version__
+from bough.api import roles
 from bough.api.acp.protocol import door
 from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.http.auth import Gate
@@ -37,7 +40,7 @@ from bough.api.rest import (
     system,
     worktrees,
 )
-from bough.api.rest.access import tokens
+from bough.api.rest.access import audit, tokens, users
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.server.middleware import GateMiddleware, log_refusal
 from bough.api.ws import events
@@ -99,6 +102,8 @@ def application(services: Services, gate: Gate, on_new_token: Callable[[str], No
             mcp_servers.router,
             system.router,
             tokens.router(gate, on_new_token),
+            users.router,
+            audit.router,
             events.router,
             door.acp_socket,
             routes.router(gate, routes.BUILT),
@@ -107,6 +112,7 @@ def application(services: Services, gate: Gate, on_new_token: Callable[[str], No
             "services": Provide(provide_services, use_cache=True),
             "caller": Provide(find_caller, sync_to_thread=False),
         },
+        guards=[_check_role],
         request_class=JsonRequest,
         exception_handlers={BoughError: _bough_error, HTTPException: _framework_error, Exception: _unexpected_error},
         openapi_config=OpenAPIConfig(
@@ -124,6 +130,15 @@ def application(services: Services, gate: Gate, on_new_token: Callable[[str], No
         logging_config=None,
         debug=False,
     )
+
+
+async def _check_role(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuses callers whose role does not include the route, before its body is read."""
+    if handler.opt.get(routes.PAGE_FILE):
+        return
+    scope = connection.scope
+    method = scope["method"] if scope["type"] == "http" else "WS"
+    roles.check_route(scope["state"]["caller"], method, scope["path_template"] or "/")
 
 
 def _respond(body: ErrorAnswer, status: int, headers: dict[str, str] | None = None) -> Response[ErrorAnswer]:

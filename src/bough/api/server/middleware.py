@@ -13,11 +13,13 @@ import structlog
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from bough.api import roles
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
 from bough.api.http.auth import Gate, Grant, chosen_protocol
-from bough.api.page.routes import is_page_request, opened_by_cookie
+from bough.api.page.routes import REDEEM, is_page_request, opened_by_cookie
 from bough.api.server.limits import LARGEST_HEAD
 from bough.errors import BoughError, Unauthenticated, Unavailable
+from bough.model.session import Caller
 from bough.model.values.ids import new_id
 
 log = structlog.get_logger("bough.security")
@@ -32,6 +34,8 @@ ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store
 TOOLS = frozenset({"/mcp", "/mcp/"})
 # Answers that last as long as their client listens.
 STREAMS = frozenset({"/api/events"})
+# Requests that are answered when something happens, which may take as long as their client waits.
+WAITING = frozenset({"/api/wait"})
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 SHUTTING_DOWN = (
@@ -79,17 +83,24 @@ class GateMiddleware:
             try:
                 self._gate.check_host_and_origin(scope)
             except BoughError as error:
-                await _refuse(error, scope, receive, send)
+                await refuse(error, scope, receive, send)
                 return
-            await self._tools(scope, receive, send)
+            granted = self._gate.of_person(scope)
+            if granted is None:
+                await self._tools(scope, receive, send)
+            else:
+                await _while_valid(granted, self._tools, scope, receive, send)
             return
         try:
             grant = self._gate.grant(scope)
+            if scope["type"] == "websocket" and f"WS {scope['path']}" in roles.ROUTES:
+                # Here, because only this can tell the reason; the routes check the role of other requests.
+                roles.check_route(grant.caller, "WS", scope["path"])
         except BoughError as error:
             # The page's link has the token in its query; only the page's route checks it there.
             page = is_page_request(scope) or (opened_by_cookie(scope) and self._gate.has_page_cookie(scope))
             if not (isinstance(error, Unauthenticated) and page):
-                await _refuse(error, scope, receive, send)
+                await refuse(error, scope, receive, send)
                 return
             grant = None
         if _changes_as_page(scope, grant) and self._gate.lacks_json_type(scope):
@@ -107,7 +118,10 @@ class GateMiddleware:
         if scope["type"] == "http" and scope["method"] == "HEAD":
             # A copy, because the server must still see that it is a HEAD request.
             scope = cast("HTTPScope", {**scope, "method": "GET"})
-        await self._app(scope, receive, send)
+        if grant is not None and scope["path"] in WAITING:
+            await _while_valid(grant, self._app, scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     def _sending(self, scope: HTTPScope, body: _Body, send: Send) -> Send:
         """Returns a `send` that adds the common headers, and omits the body for HEAD."""
@@ -156,12 +170,39 @@ def _until_revoked(grant: Grant, scope: Scope, receive: Receive) -> Receive:
         message = asyncio.ensure_future(receive())
         try:
             await asyncio.wait((revoked, message), return_when=asyncio.FIRST_COMPLETED)
-            return message.result() if message.done() else {"type": kind, "code": CLOSE_BASE + 401}
+            # First, because a client that sends without a pause always has a message ready.
+            if grant.revoked.is_set():
+                return {"type": kind, "code": CLOSE_BASE + 401}
+            return message.result()
         finally:
             revoked.cancel()
             message.cancel()
 
     return receiving
+
+
+async def _while_valid(grant: Grant, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers a request unless the caller's token or key is revoked before the answer begins."""
+    began = False
+
+    async def sending(message: Message) -> None:
+        nonlocal began
+        began = True
+        await send(message)
+
+    working = asyncio.ensure_future(app(scope, receive, sending))
+    revoked = asyncio.ensure_future(grant.revoked.wait())
+    try:
+        await asyncio.wait((working, revoked), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        working.cancel()
+        revoked.cancel()
+        await asyncio.wait((working, revoked))
+    if not working.cancelled():
+        working.result()
+    elif not began:
+        error = Unauthenticated("unauthenticated", "Your token was revoked, or your role changed, during this request.")
+        await _send(answer(error), meaning(error).status, scope, send)
 
 
 class _Body:
@@ -193,7 +234,8 @@ def _head_size(scope: Scope) -> int:
     return sizes + len(scope["raw_path"]) + len(scope["query_string"])
 
 
-async def _refuse(error: BoughError, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(error: BoughError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers a request or socket with an error."""
     status = meaning(error).status
     if scope["type"] == "websocket":
         # Only an open socket can be closed with a reason; refused earlier, every client sees the same blank 403.
@@ -219,4 +261,11 @@ def log_refusal(error: ErrorAnswer, scope: Scope) -> None:
     method = scope["method"] if scope["type"] == "http" else "WS"
     # Quoted again, so that a crafted path cannot send control characters to a terminal.
     path = quote(scope["path"][:LONGEST_LOGGED], errors="replace")
-    log.info("request_refused", id=error.error.id, code=error.error.code, method=method, path=path)
+    refusal = {"id": error.error.id, "code": error.error.code, "method": method, "path": path}
+    caller: Caller | None = scope["state"].get("caller") if "state" in scope else None
+    if error.error.code == "role_too_low" and caller is not None:
+        log.warning("role_too_low", user=caller.person, token=caller.token_id, role=caller.role, **refusal)
+    elif path == REDEEM:
+        log.warning("sign_in_refused", **refusal)
+    else:
+        log.info("request_refused", **refusal)

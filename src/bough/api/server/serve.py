@@ -20,11 +20,12 @@ from bough import data_folder, descriptors
 from bough.api.http.auth import Gate
 from bough.api.http.server_token import load_token, write_private
 from bough.api.mcp.protocol import door
-from bough.api.server import app
+from bough.api.server import app, transport
 from bough.api.server.limits import BoundedProtocol
 from bough.core.services import Services
 from bough.data_folder_lock import only_one
 from bough.errors import Conflict, Invalid
+from bough.model.session import Caller
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.serve")
@@ -32,24 +33,39 @@ log = structlog.get_logger("bough.serve")
 # Seconds that open connections have to close on shutdown before they are cut off.
 LINGER = 3
 BACKLOG = 2048
-# The file in the data folder that holds the port picked for `port = 0`.
+# The files in the data folder that hold the ports picked for `port = 0` and for this machine's own programs.
 REMEMBERED_PORT = "port"
+REMEMBERED_LOCAL_PORT = "local_port"
+# Hosts that stand for all addresses, and the address by which this machine reaches them.
+ALL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Server(uvicorn.Server):
-    """Uvicorn with callbacks for when it is ready and when it begins to stop, and with our own signal handlers, because
-    uvicorn raises the signal again after it has stopped."""
+    """Uvicorn with callbacks for when it is ready and when it begins to stop, a second socket for programs on this
+    machine, and our own signal handlers, because uvicorn raises the signal again after it has stopped."""
 
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None] | None = None
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        ending: Callable[[], None] | None = None,
+        local: socket.socket | None = None,
     ) -> None:
         super().__init__(config)
         self._ready = ready
         self._ending = ending
+        self._local = local
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._local is not None:
+            loop = asyncio.get_running_loop()
+            self.servers.append(await loop.create_server(self._plain_protocol, sock=self._local, backlog=BACKLOG))
         self._ready()
+
+    def _plain_protocol(self) -> asyncio.Protocol:
+        """Creates a connection without TLS, for programs on this machine."""
+        return BoundedProtocol(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._ending is not None:
@@ -75,22 +91,37 @@ async def serve(
     stop: asyncio.Event | None = None,
 ) -> None:
     """Runs a server until a signal or `stop`; calls `announce` with its address and link when it is ready."""
+    transport.check(settings)
+    certificate = transport.certificate(settings)
     descriptors.ensure_enough(settings.max_agents)
     data = settings.data_path
     data_folder.prepare(data)
-    with _bound(settings, data) as sock:
+    with contextlib.ExitStack() as stack:
+        sock = stack.enter_context(_bound(settings, data))
+        # Agents and commands on this machine need no certificate, and cannot be told to trust one.
+        shared = certificate is not None or not transport.is_loopback(settings.host)
+        local = stack.enter_context(_bound_locally(data)) if shared else None
         port = sock.getsockname()[1]
-        url = f"http://{_url_host(settings.host)}:{port}"
+        link_url = f"{'https' if certificate else 'http'}://{_url_host(settings)}:{port}"
+        url = f"http://127.0.0.1:{local.getsockname()[1]}" if local is not None else link_url
+        if certificate is None:
+            # Behind a proxy, only the proxy knows the address that others use.
+            link_url = url
         async with running(settings, f"{url}{door.PATH}/") as services:
+            # Only now has this server the data folder and the database for itself.
             if settings.port == 0:
-                # Only now has this server the data folder and the database for itself.
                 (data / REMEMBERED_PORT).write_text(f"{port}\n", "ascii")
+            if local is not None:
+                (data / REMEMBERED_LOCAL_PORT).write_text(f"{local.getsockname()[1]}\n", "ascii")
             sock.listen(BACKLOG)
             token = load_token(data)
-            gate = Gate(token, settings, services.page_keys)
-            tools = door.Door(services, gate.right_token)
+            gate = Gate(token, settings, services.page_keys, services.user_tokens)
+            tools = door.Door(services, lambda secret: _tools_caller(gate, secret))
+            built = app.build(services, gate, tools, lambda token: _announce_token(data, url, token))
             config = uvicorn.Config(
-                app.build(services, gate, tools, lambda token: _announce_token(data, url, token)),
+                transport.EncryptedOnly(built, settings),
+                # `EncryptedOnly` reads them, and must see where a connection really comes from.
+                proxy_headers=False,
                 loop="none",
                 lifespan="off",
                 http=BoundedProtocol,
@@ -102,16 +133,21 @@ async def serve(
                 # On local networks, compressing takes longer than sending.
                 ws_per_message_deflate=False,
             )
+            # Loaded here, because the certificate was read before the database was opened.
+            config.load()
+            config.ssl = certificate
 
             def ready() -> None:
                 _announce_token(data, url, token)
-                announce(url, f"{url}/?token={token}")
+                announce(link_url, f"{link_url}/?token={token}")
+                if local is not None and certificate is None:
+                    log.info("waiting_for_proxy", host=settings.host, port=port, proxies=settings.behind_proxy)
 
             def ending() -> None:
                 services.waiting.close()
                 services.calls.let_go()
 
-            server = Server(config, ready, ending)
+            server = Server(config, ready, ending, local)
             stopping = asyncio.create_task(_stop_on(server, stop)) if stop is not None else None
             try:
                 async with tools.running():
@@ -120,6 +156,11 @@ async def serve(
                 (data / "server.json").unlink(missing_ok=True)
                 if stopping is not None:
                     stopping.cancel()
+
+
+def _tools_caller(gate: Gate, secret: str) -> Caller | None:
+    granted = gate.by_token(secret, "mcp")
+    return granted.caller if granted is not None else None
 
 
 async def _stop_on(server: Server, stop: asyncio.Event) -> None:
@@ -165,9 +206,29 @@ def _bound(settings: Settings, data: Path) -> Generator[socket.socket]:
         sock.close()
 
 
-def _url_host(host: str) -> str:
-    """Returns the host as a browser on this machine writes it."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+@contextlib.contextmanager
+def _bound_locally(data: Path) -> Generator[socket.socket]:
+    """Yields a socket that only this machine can reach, on the port picked last, because running agents use it, or on
+    another if that one is taken."""
+    remembered = data / REMEMBERED_LOCAL_PORT
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", int(remembered.read_text("ascii"))))
+        except (OSError, ValueError, OverflowError):
+            # There is none yet, or another program has taken it. If that is a server on this folder, its agents use it,
+            # and `only_one` raises.
+            with only_one(data):
+                sock.bind(("127.0.0.1", 0))
+        sock.setblocking(False)
+        yield sock
+
+
+def _url_host(settings: Settings) -> str:
+    """Returns the host as a browser writes it; for all addresses at once, the first of the allowed names, if any."""
+    host = settings.host
+    if host in ALL_ADDRESSES:
+        host = settings.allowed_hosts.partition(",")[0].strip() or ALL_ADDRESSES[host]
     return f"[{host}]" if ":" in host else host
 
 

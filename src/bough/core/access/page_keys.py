@@ -9,16 +9,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
 import structlog
 
+from bough.core.access.one_at_a_time import OneAtATime
 from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import PAGE_KEYS
 from bough.core.store.transactions import Change, Store
-from bough.errors import Conflict, NotFound, Unauthenticated
+from bough.errors import NotFound, Unauthenticated
 from bough.model.access.page_key import PageKey
+from bough.model.session import Caller
 from bough.model.values import ids, times
 
 log = structlog.get_logger("bough.access")
@@ -45,9 +48,12 @@ class _StoredKey(msgspec.Struct):
     created_at: str
     last_used_at: str
     expires_at: str
+    token_id: str | None = None
 
     def shown(self) -> PageKey:
-        return PageKey(self.id, self.name, self.origin, self.created_at, self.last_used_at, self.expires_at)
+        return PageKey(
+            self.id, self.name, self.origin, self.created_at, self.last_used_at, self.expires_at, self.token_id
+        )
 
 
 @dataclass
@@ -83,6 +89,7 @@ class _Ticket:
     origin: str
     cookie_hash: str
     expires_at: str
+    token_id: str | None
 
 
 def hashed(secret: str) -> str:
@@ -94,6 +101,8 @@ class PageKeys:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        # Users and tokens change here, too: what ends a token also ends the browsers that it signed in.
+        self.changes = OneAtATime()
         self._by_hash: dict[str, _KnownKey] = {}
         self._cookies: dict[str, _KnownKey] = {}
         self._tickets: dict[str, _Ticket] = {}
@@ -108,17 +117,40 @@ class PageKeys:
         for row in await self._store.write(work):
             self._keep(_KnownKey(row, recorded_at=row.last_used_at))
 
-    def sign_in(self, origin: str) -> SignIn:
-        """Returns a ticket that works once, and the cookie with which the browser loads the page meanwhile."""
+    def sign_in(self, origin: str, token_id: str | None = None) -> SignIn:
+        """Returns a ticket that works once, and the cookie with which the browser loads the page meanwhile. `token_id`
+        is the user's token that the link contained, if not the server's."""
         self._drop_old_tickets()
         issued = SignIn(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        self._tickets[hashed(issued.ticket)] = _Ticket(origin, hashed(issued.cookie), times.after(TICKET_LIFETIME))
+        expires_at = times.after(TICKET_LIFETIME)
+        self._tickets[hashed(issued.ticket)] = _Ticket(origin, hashed(issued.cookie), expires_at, token_id)
         return issued
 
-    async def redeem(self, ticket: str, origin: str, name: str, replaced: UsedKey | None) -> tuple[PageKey, str]:
-        """Exchanges a ticket for a key and returns both; `replaced` is the key that the browser had before."""
+    async def redeem(
+        self,
+        ticket: str,
+        origin: str,
+        name: str,
+        replaced: UsedKey | None,
+        find_caller: Callable[[str | None], Caller | None],
+    ) -> tuple[PageKey, str]:
+        """Exchanges a ticket for a key and returns both; `replaced` is the key that the browser had before.
+        `find_caller` returns the person whose token the link contained, or None if it was revoked meanwhile."""
+        return await self.changes.run(lambda: self._redeem(ticket, origin, name, replaced, find_caller))
+
+    async def _redeem(
+        self,
+        ticket: str,
+        origin: str,
+        name: str,
+        replaced: UsedKey | None,
+        find_caller: Callable[[str | None], Caller | None],
+    ) -> tuple[PageKey, str]:
         entry = self._tickets.pop(hashed(ticket), None)
-        if entry is None or entry.expires_at <= times.now() or entry.origin != origin:
+        caller = None
+        if entry is not None and entry.expires_at > times.now() and entry.origin == origin:
+            caller = find_caller(entry.token_id)
+        if entry is None or caller is None:
             raise Unauthenticated(
                 "unauthenticated", "This sign-in was already used or is too old. Run bough open to sign in again."
             )
@@ -133,7 +165,9 @@ class PageKeys:
             created_at=now,
             last_used_at=now,
             expires_at=times.after(LIFETIME),
+            token_id=entry.token_id,
         )
+        person = msgspec.structs.replace(caller, door="page", token_id=row.id)
 
         async def work(change: Change) -> None:
             await change.tx.run(
@@ -145,7 +179,9 @@ class PageKeys:
                 cookie_hash=row.cookie_hash,
                 now=row.created_at,
                 expires_at=row.expires_at,
+                token_id=row.token_id,
             )
+            change.audit(person, "page.signed_in", subject_id=row.id, browser=row.name, origin=row.origin)
             if replaced is not None:
                 await change.tx.run(PAGE_KEYS.remove, id=replaced.key.id)
 
@@ -185,17 +221,46 @@ class PageKeys:
         rows = [known.row for known in self._by_hash.values() if not known.expired]
         return [row.shown() for row in sorted(rows, key=lambda row: row.id)]
 
-    async def revoke(self, key_id: str) -> PageKey:
-        """Deletes a key and ends the streams that it opened. The id may be shortened."""
-        key = self._find(key_id)
+    def find_by_id(self, key_id: str) -> PageKey | None:
+        """Returns the valid key with an id."""
+        return next((key for key in self.list() if key.id == key_id), None)
+
+    def get(self, key_id: str) -> PageKey:
+        """Returns the valid key with an id; raises `NotFound` if there is none."""
+        key = self.find_by_id(key_id)
+        if key is None:
+            raise NotFound("token_not_found", f"There is no token {key_id!r}. See: bough token list")
+        return key
+
+    async def revoke(self, caller: Caller, key_id: str) -> PageKey:
+        """Deletes a key and ends the streams that it opened. `UserTokens.revoke_page_key` checks who may."""
+        return await self.changes.run(lambda: self._revoke(caller, key_id))
+
+    async def _revoke(self, caller: Caller, key_id: str) -> PageKey:
+        key = self.get(key_id)
 
         async def work(change: Change) -> None:
-            await change.tx.run(PAGE_KEYS.remove, id=key.id)
+            if await change.tx.run(PAGE_KEYS.remove, id=key.id):
+                change.audit(caller, "page.signed_out", subject_id=key.id, browser=key.name)
 
         # Also if the reply is lost: a deleted key must not stay valid.
         await patiently(lambda: self._store.write(work), "a revoked key", within=UNDO_WITHIN)
         self._forget(key.id)
         return key
+
+    def forget_token(self, token_id: str) -> None:
+        """Drops the tickets of a token, and the keys that were created with it, whose rows are deleted already."""
+        self._tickets = {name: ticket for name, ticket in self._tickets.items() if ticket.token_id != token_id}
+        for key in [key for key in self.list() if key.token_id == token_id]:
+            self._forget(key.id)
+
+    def end_streams(self, token_id: str) -> None:
+        """Ends the streams of the keys that were created with a token, because its rights have changed. The keys stay
+        valid, and the pages connect again."""
+        for known in self._by_hash.values():
+            if known.row.token_id == token_id:
+                known.revoked.set()
+                known.revoked = asyncio.Event()
 
     async def run(self) -> None:
         """Records when keys were used, and deletes expired ones, until cancelled."""
@@ -225,20 +290,6 @@ class PageKeys:
             known.recorded_at = at
         for key_id in expired:
             self._forget(key_id)
-
-    def _find(self, text: str) -> PageKey:
-        short = ids.checked_short(text, "token")
-        matches = [key for key in self.list() if key.id.startswith(short) or key.id.endswith(short)]
-        if not matches:
-            raise NotFound("token_not_found", f"There is no token {text!r}. See: bough token list")
-        if len(matches) > 1:
-            candidates = [key.id for key in matches]
-            raise Conflict(
-                "ambiguous_id",
-                f"{text!r} matches {len(matches)} records: {', '.join(candidates)}. Use more of the id.",
-                candidates=candidates,
-            )
-        return matches[0]
 
     def _keep(self, known: _KnownKey) -> None:
         self._by_hash[known.row.key_hash] = known

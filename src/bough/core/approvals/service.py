@@ -76,6 +76,9 @@ class Approvals:
         """Takes a person's answer. Raises `Conflict` if the approval is decided already."""
         if caller.kind == "session":
             raise Denied("approval_for_people", "Only people can answer approvals.")
+        caller.require("operator", "answer approvals")
+        if answer.scope == "everywhere":
+            caller.require("admin", "allow something everywhere")
         if answer.arguments is not None:
             await self._check_arguments((await self.get(approval_id)).id, answer.arguments)
 
@@ -84,11 +87,13 @@ class Approvals:
             if approval.status != "pending":
                 raise _too_late(approval)
             decision, option = _chosen(approval, answer)
-            by: By = {"kind": caller.kind, "id": caller.id}
+            by: By = caller.record()
             if answer.because is not None:
                 by["because"] = _because(answer.because, decision)
             decided = await conclude(change, approval, decision, by, option=option, arguments=answer.arguments)
-            await self._apply_beyond(change, decided, by, answer.scope)
+            _audit(change, caller, decided, scope=answer.scope)
+            for other in await self._apply_beyond(change, decided, by, answer.scope):
+                _audit(change, caller, other, alongWith=decided.id)
             return decided
 
         request: list[Any] = [answer.option_id, answer.decision, *([answer.scope] if answer.scope else [])]
@@ -99,24 +104,31 @@ class Approvals:
         scope = RecordScope("approvals.decide", "approvals", approval_id)
         return await self._store.write_once(caller, scope, request, Approval, work)
 
-    async def _apply_beyond(self, change: Change, approval: Approval, by: By, scope: Scope | None) -> None:
-        """Applies a person's answer beyond the approval itself: remembers it and decides others with it."""
+    async def _apply_beyond(self, change: Change, approval: Approval, by: By, scope: Scope | None) -> list[Approval]:
+        """Applies a person's answer beyond the approval itself: remembers it, and decides others with it, which it
+        returns."""
         kind = kind_of(approval)
+        decided: list[Approval] = []
         remembered = kind.remembered(approval)
         if remembered is not None:
             session = await records.session(change.tx, approval.session_id)
             await remember(change, approval, session, scope or remembered)
             if approval.decision == "allow_always":
-                await self._answer_covered(change, approval, by)
+                decided += await self._answer_covered(change, approval, by)
         for other in await kind.also_decided(change, approval):
-            await conclude(change, other, approval.decision or "deny", by)
+            decided.append(await conclude(change, other, approval.decision or "deny", by))
+        return decided
 
-    async def _answer_covered(self, change: Change, approval: Approval, by: By) -> None:
-        """Applies an "always" to the open approvals that it covers."""
+    async def _answer_covered(self, change: Change, approval: Approval, by: By) -> list[Approval]:
+        """Applies an "always" to the open approvals that it covers, and returns them."""
+        decided: list[Approval] = []
         for other in await change.tx.all(APPROVALS.alike, Approval, key=approval.key):
             conclusion = await kind_of(other).covered(change, self._catalog, other, approval, by)
             if conclusion is not None:
-                await conclude(change, other, conclusion.decision, conclusion.by, reason=conclusion.reason)
+                decided.append(
+                    await conclude(change, other, conclusion.decision, conclusion.by, reason=conclusion.reason)
+                )
+        return decided
 
 
 async def conclude(
@@ -148,6 +160,18 @@ async def conclude(
     change.approval("approval.patched", decided)
     await kind_of(decided).decide(change, decided, by, arguments)
     return decided
+
+
+def _audit(change: Change, caller: Caller, approval: Approval, **details: Any) -> None:
+    change.audit(
+        caller,
+        "approval.decided",
+        session_id=approval.session_id,
+        subject_id=approval.id,
+        decision=approval.decision,
+        tool=approval.tool_kind,
+        **details,
+    )
 
 
 def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | None]:
@@ -185,7 +209,7 @@ def _because(text: str, decision: Decision) -> str:
 
 def _too_late(approval: Approval) -> Conflict:
     by: dict[str, str | None] = msgspec.json.decode(approval.decided_by or b"{}")
-    who = {"person": "a person", "policy": "policy"}.get(by.get("kind") or "", "Bough itself")
+    who = by.get("user") or {"person": "a person", "policy": "policy"}.get(by.get("kind") or "", "Bough itself")
     return Conflict(
         "approval_decided",
         f"Approval {approval.id} is {approval.status} already; {who} was first.",

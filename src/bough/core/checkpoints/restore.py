@@ -132,6 +132,14 @@ class Restoring:
 
         async def claim(change: Change) -> Restored:
             await change.tx.run(RESTORES.add, **msgspec.structs.asdict(job))
+            change.audit(
+                caller,
+                "files.restored",
+                session_id=target.session_id,
+                subject_id=target.id,
+                cwd=target.cwd,
+                paths=paths,
+            )
             return mine
 
         once = self._store.write_once

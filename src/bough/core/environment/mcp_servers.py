@@ -69,6 +69,7 @@ class McpServers:
         self._added_env = added_env
 
     async def add(self, caller: Caller, new: NewMcpServer) -> McpServer:
+        caller.require("admin", "add MCP servers")
         _check(new)
 
         async def work(change: Change) -> McpServer:
@@ -80,6 +81,7 @@ class McpServers:
                 raise _taken(new.name)
             await change.tx.run(MCP.add_private, id=server.id, **_private(new))
             change.emit("mcp_server.created", server)
+            change.audit(caller, "mcp_server.added", subject_id=server.id, name=server.name)
             return server
 
         return await self._store.write_once(
@@ -139,8 +141,9 @@ class McpServers:
 
         return await self._store.read(work)
 
-    async def patch(self, server_id: str, patch: McpServerPatch) -> McpServer:
+    async def patch(self, caller: Caller, server_id: str, patch: McpServerPatch) -> McpServer:
         """Changes a server and validates it like a new one. The transport cannot change."""
+        caller.require("admin", "change MCP servers")
         changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
         if not changes:
             raise Invalid("nothing_to_change", "Give at least one field to change.")
@@ -162,12 +165,14 @@ class McpServers:
             assert server is not None
             await change.tx.run(MCP.change_private, id=shown.id, **_private(merged))
             change.emit("mcp_server.patched", server)
+            change.audit(caller, "mcp_server.changed", subject_id=server.id, name=server.name, changed=sorted(changes))
             return server
 
         return await self._store.write(work)
 
-    async def remove(self, server_id: str) -> McpServer:
+    async def remove(self, caller: Caller, server_id: str) -> McpServer:
         """Deletes a server and removes it from all sessions."""
+        caller.require("admin", "remove MCP servers")
 
         async def work(change: Change) -> McpServer:
             server = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
@@ -180,6 +185,7 @@ class McpServers:
                 await records.update_session(change, session.id, mcp_server_ids=raw(remaining))
             await change.tx.run(MCP.remove, id=server.id)
             change.emit("mcp_server.removed", server)
+            change.audit(caller, "mcp_server.removed", subject_id=server.id, name=server.name)
             return server
 
         return await self._store.write(work)

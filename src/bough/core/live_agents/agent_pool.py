@@ -29,6 +29,7 @@ from bough.core.live_agents.confinement import Confiner, is_strict_box, reads_on
 from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.policy.allowed_hosts import allowed_hosts
+from bough.core.policy.network_reach import untrusted_variables
 from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
@@ -336,6 +337,8 @@ async def _start_settings(
         hosts = await allowed_hosts(tx, entry, session, settings)
         # Only an endpoint needs a port of the box; the list of names can change while the agent runs.
         start_settings += [profile, [host for host in hosts if is_endpoint(host)]]
+        if untrusted := await untrusted_variables(tx, session.id):
+            start_settings.append(sorted(untrusted))
     if address is not None:
         start_settings.append(address)
     if mode.start:

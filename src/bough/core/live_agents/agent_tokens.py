@@ -33,4 +33,4 @@ async def caller(store: Store, token: str) -> Caller:
         known = await store.read(lambda tx: tx.value(KEEPERS.token_hash, session_id=session_id))
     if not hmac.compare_digest(hashed(token), known or ""):
         raise Unauthenticated("unauthenticated", "This token does not belong to a running agent.")
-    return Caller(kind="session", id=session_id)
+    return Caller(kind="session", id=session_id, door="mcp")

@@ -18,6 +18,7 @@ from bough.agents.sandbox.own_network import OwnNetwork, plan
 from bough.agents.sandbox.profile import Limits, arguments, limited
 from bough.core.environment import mcp_servers
 from bough.core.policy.allowed_hosts import allowed_hosts
+from bough.core.policy.network_reach import untrusted_variables
 from bough.core.policy.sandbox_choice import SandboxChoice, wanted_sandbox
 from bough.core.store import records
 from bough.core.store.sql import WORKTREES
@@ -52,12 +53,13 @@ class ConfinedStart(msgspec.Struct, frozen=True):
 
 class BoxInputs(msgspec.Struct, frozen=True):
     """Everything that the database says about a session's box: the choice, the folders of all worktrees, the allowed
-    hosts, and the addresses of the session's MCP servers."""
+    hosts, the addresses of the session's MCP servers, and the variables that open no hosts."""
 
     choice: SandboxChoice
     worktrees: list[str]
     hosts: list[str]
     servers: list[str]
+    untrusted: frozenset[str]
 
 
 class Confiner:
@@ -114,6 +116,7 @@ class Confiner:
             worktrees=[path for (path,) in rows],
             hosts=await allowed_hosts(tx, entry, session, self._settings) if strict else [],
             servers=[server.url for server in servers if isinstance(server, HttpServer | SseServer)],
+            untrusted=await untrusted_variables(tx, session.id) if strict else frozenset(),
         )
 
     def _build(
@@ -180,7 +183,8 @@ async def note(change: Change, session_id: str, start: ConfinedStart) -> None:
 
 def _network(entry: CatalogEntry, prepared: PreparedStart, inputs: BoxInputs, tools: str | None) -> OwnNetwork:
     """Plans the network of a strict box."""
-    return plan(inputs.hosts, [*entry.sandbox.model_urls(prepared.env), *inputs.servers], tools)
+    env = {name: value for name, value in prepared.env.items() if name not in inputs.untrusted}
+    return plan(inputs.hosts, [*entry.sandbox.model_urls(env), *inputs.servers], tools)
 
 
 def _at_most(limit: int, kind: int) -> int:

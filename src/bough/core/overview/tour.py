@@ -122,7 +122,9 @@ class Tours:
                 log.info("tour_created", path=str(path))
             known = await self._store.read(lambda tx: tx.one(REPOS.by_path, Repo, path=str(path)))
             # A repo that a person renamed keeps its name.
-            repo = known or await self._repos.add(Caller(), str(path), NAME)
+            repo = known or await self._repos.add(
+                msgspec.structs.replace(caller, idempotency_key=None), str(path), NAME
+            )
             return Tour(repo.id, repo.path)
 
     async def remove(self, caller: Caller) -> TourRemoved:
@@ -138,7 +140,7 @@ class Tours:
                 if repo is not None:
                     removed.repo_id = repo.id
                     removed.sessions += await self._empty(caller, repo)
-                    await self._repos.remove(repo.id)
+                    await self._repos.remove(caller, repo.id)
                 await asyncio.to_thread(shutil.rmtree, path)
                 removed.folder_removed = not is_folder(str(path))
                 log.info("tour_removed", path=str(path))
@@ -149,7 +151,9 @@ class Tours:
         count = 0
         for session in await self._store.read(lambda tx: _sessions(tx, repo)):
             try:
-                done = await self._cascades.run(Caller(caller.kind, caller.id), session.id, "purge")
+                done = await self._cascades.run(
+                    msgspec.structs.replace(caller, idempotency_key=None), session.id, "purge"
+                )
             except NotFound:
                 # It was purged with an ancestor.
                 continue
@@ -161,7 +165,7 @@ class Tours:
             count += len(done.sessions)
         for row in await self._store.read(lambda tx: tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)):
             try:
-                await self._worktrees.remove(row.id, force=True)
+                await self._worktrees.remove(caller, row.id, force=True)
             except BoughError as error:
                 raise Conflict("tour_busy", f"Worktree {row.name} cannot be removed: {error.message}") from error
         return count

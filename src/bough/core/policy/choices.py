@@ -62,6 +62,9 @@ class Choices:
             choice = await find(change.tx, "choices", choice_id, CHOICES.get, Choice)
             await change.tx.run(CHOICES.remove, id=choice.id)
             change.emit("choice.removed", choice, choice.session_id)
+            change.audit(
+                caller, "choice.removed", session_id=choice.session_id, subject_id=choice.id, scope=choice.scope
+            )
             if choice.tool_kind == NETWORK_KIND:
                 change.tx.notify(CHANNEL_HOSTS, "")
             if choice.scope == "session" and choice.session_id is not None:

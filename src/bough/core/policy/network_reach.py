@@ -47,3 +47,16 @@ def beyond(own: list[str], others: list[str]) -> list[str]:
 async def session_env(tx: Tx, session_id: str) -> dict[str, str]:
     """Returns the variables of a session."""
     return msgspec.json.decode(await tx.value(SESSIONS.env, id=session_id) or b"{}")
+
+
+async def untrusted_variables(tx: Tx, session_id: str) -> frozenset[str]:
+    """Returns the variables of a session that open no hosts, because a person who is no admin has set them."""
+    if await tx.value(SESSIONS.env_trusted, id=session_id):
+        return frozenset()
+    return frozenset(await session_env(tx, session_id))
+
+
+async def host_env(tx: Tx, session_id: str) -> dict[str, str]:
+    """Returns the variables of a session for `reached_hosts`: those that open no hosts are empty."""
+    untrusted = await untrusted_variables(tx, session_id)
+    return {name: "" if name in untrusted else value for name, value in (await session_env(tx, session_id)).items()}

@@ -13,6 +13,7 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import RULES
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Denied, Invalid
+from bough.model.access.audit import AuditAction
 from bough.model.message import raw
 from bough.model.rule import Effect, Rule
 from bough.model.session import Caller
@@ -80,12 +81,13 @@ class Rules:
                     "too_many_rules", f"There are already {MOST_RULES} rules, which is the limit. Remove some first."
                 )
             place = min(position or MOST_RULES, len(known) + 1)
-            by = raw({"kind": caller.kind, "id": caller.id})
+            by = raw(caller.record())
             rule = await change.tx.one(
                 RULES.add, Rule, id=new_id(), position=place, created_by=by, now=change.now, **fields
             )
             assert rule is not None
             change.emit("rule.created", rule)
+            _audit(change, caller, "rule.added", rule)
             await _number(change, [*known[: place - 1], rule, *known[place - 1 :]])
             return rule
 
@@ -120,6 +122,7 @@ class Rules:
             others = [item for item in await change.tx.all(RULES.all, Rule) if item.id != before.id]
             place = min(changes.get("position", before.position), len(others) + 1)
             rule = await _update(change, before.id, **changes | {"position": place})
+            _audit(change, caller, "rule.changed", rule)
             await _number(change, [*others[: place - 1], rule, *others[place - 1 :]])
             return rule
 
@@ -132,6 +135,7 @@ class Rules:
             rule = await find(change.tx, "rules", rule_id, RULES.get, Rule)
             await change.tx.run(RULES.remove, id=rule.id)
             change.emit("rule.removed", rule)
+            _audit(change, caller, "rule.removed", rule)
             await _number(change, await change.tx.all(RULES.all, Rule))
             return rule
 
@@ -164,6 +168,11 @@ def only_people(caller: Caller) -> None:
     """Refuses sessions: agents must not decide what agents may do."""
     if caller.kind == "session":
         raise Denied("policy_for_people", "Only people can change rules and remembered choices.")
+
+
+def _audit(change: Change, caller: Caller, action: AuditAction, rule: Rule) -> None:
+    conditions = {name: getattr(rule, name) for name in ("agent", *MATCHERS)}
+    change.audit(caller, action, subject_id=rule.id, effect=rule.effect, **conditions)
 
 
 def _narrows(value: str | None) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from bough.core.store import records
 from bough.core.store.sql import REPOS
 from bough.model.repo import Repo
@@ -35,24 +37,47 @@ class StoredChoice(NamedTuple):
 
 async def wanted_sandbox(tx: Tx, session: Session, settings: Settings) -> SandboxChoice:
     """Returns the choice for a session: its own, its repo's or the server's, for each of the two."""
-    repo_choice = await _repo_choice(tx, session.repo_id, settings)
-    return SandboxChoice(session.sandbox or repo_choice.sandbox, session.sandbox_profile or repo_choice.profile)
+    return _completed(_own(session), await _repo_choice(tx, session.repo_id, settings))
 
 
 async def sandbox_of_new(
     tx: Tx, caller: Caller, settings: Settings, repo_id: str, requested: StoredChoice
 ) -> StoredChoice:
     """Returns the choice to store for a new session: the requested one if a person creates it; if a session does, the
-    strictest of its own, the requested one and the repo's."""
+    strictest of its own, the requested one and the repo's. Only an admin may request less than the repo's."""
     if caller.kind != "session" or caller.id is None:
+        if any(requested):
+            repo_choice = await _repo_choice(tx, repo_id, settings)
+            if is_weaker(_completed(requested, repo_choice), repo_choice):
+                caller.require("admin", "confine an agent less than the repo does")
         return requested
     creator = await records.session(tx, caller.id)
     if creator.repo_id == repo_id and _own(creator) == requested == StoredChoice(None, None):
         # Both follow what a person chooses for the repo, now and later.
         return requested
     repo_choice = await _repo_choice(tx, repo_id, settings)
-    completed = SandboxChoice(requested.sandbox or repo_choice.sandbox, requested.profile or repo_choice.profile)
+    completed = _completed(requested, repo_choice)
     return _strictest(await wanted_sandbox(tx, creator, settings), repo_choice, completed)
+
+
+async def check_sandbox_change(
+    tx: Tx,
+    caller: Caller,
+    settings: Settings,
+    session: Session,
+    sandbox: Sandbox | msgspec.UnsetType | None,
+    profile: SandboxProfile | msgspec.UnsetType | None,
+) -> None:
+    """Raises `Denied` if a person who is no admin would confine a session's agent less; None is the repo's choice."""
+    if sandbox is msgspec.UNSET and profile is msgspec.UNSET:
+        return
+    stored = StoredChoice(
+        session.sandbox if sandbox is msgspec.UNSET else sandbox,
+        session.sandbox_profile if profile is msgspec.UNSET else profile,
+    )
+    fresh = _completed(stored, await _repo_choice(tx, session.repo_id, settings))
+    if is_weaker(fresh, await wanted_sandbox(tx, session, settings)):
+        caller.require("admin", "confine an agent less")
 
 
 async def sandbox_of_branch(tx: Tx, caller: Caller, settings: Settings, source: Session) -> StoredChoice:
@@ -75,6 +100,10 @@ def is_weaker(choice: SandboxChoice, other: SandboxChoice) -> bool:
 
 def _own(session: Session) -> StoredChoice:
     return StoredChoice(session.sandbox, session.sandbox_profile)
+
+
+def _completed(stored: StoredChoice, repo_choice: SandboxChoice) -> SandboxChoice:
+    return SandboxChoice(stored.sandbox or repo_choice.sandbox, stored.profile or repo_choice.profile)
 
 
 async def _repo_choice(tx: Tx, repo_id: str, settings: Settings) -> SandboxChoice:

@@ -62,6 +62,14 @@ class Modes:
             if turn.task is None or before is None or not await _still_applies(change.tx, turn):
                 return await records.session(change.tx, session.id)
             await self._store_mode(change, session, turn.task, before, restarts=not taken)
+            change.audit(
+                caller,
+                "session.mode_applied",
+                session_id=session.id,
+                subject_id=turn.task.id,
+                mode=session.permission_mode,
+                before=before,
+            )
             stored = True
             return await records.session(change.tx, session.id)
 

@@ -40,6 +40,8 @@ class Archiving:
                 session = await lifecycle.end(change, session, "completed", "archived")
             if session.archived == archived:
                 return session
+            action = "session.archived" if archived else "session.unarchived"
+            change.audit(caller, action, session_id=session.id, subject_id=session.id)
             return await records.update_session(change, session.id, archived=archived)
 
         scope = RecordScope("sessions.archive", "sessions", session_id)

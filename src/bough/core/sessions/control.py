@@ -42,7 +42,7 @@ class Control:
         """Stops the running turn and pauses the queue until the next prompt or resume (T6)."""
         scope = RecordScope("sessions.stop", "sessions", session_id)
         stopped = await self._store.write_once(
-            caller, scope, expected_task, Stopped, lambda change: self._stop(change, session_id, expected_task)
+            caller, scope, expected_task, Stopped, lambda change: self._stop(change, caller, session_id, expected_task)
         )
         if stopped.task is None or stopped.task.ended_at is not None:
             return stopped
@@ -51,7 +51,7 @@ class Control:
         await self._store.replace_answer(caller, scope._replace(record_id=stopped.session.id), stopped)
         return stopped
 
-    async def _stop(self, change: Change, session_id: str, expected_task: str | None) -> Stopped:
+    async def _stop(self, change: Change, caller: Caller, session_id: str, expected_task: str | None) -> Stopped:
         session = await records.session(change.tx, session_id)
         task = await self._under_way(change, session.id)
         if expected_task is not None:
@@ -68,6 +68,8 @@ class Control:
             await records.move_task(change, task.id, "stopping")
             await lifecycle.withdraw_approvals(change, task.id)
             await tool_call.withdraw(change, session.id, "The turn in which this was wanted was stopped.")
+        if task is not None:
+            change.audit(caller, "session.stopped", session_id=session.id, subject_id=task.id)
         waiting = await change.tx.value(TASKS.waiting, session_id=session.id)
         if session.status == "active" and (task is not None or waiting) and not session.queue_paused:
             session = await records.update_session(change, session.id, queue_paused=True)
@@ -80,8 +82,9 @@ class Control:
 
         async def work(change: Change) -> Task:
             if (await records.task(change.tx, known.id)).status not in UNDER_WAY:
+                change.audit(caller, "prompt.changed", session_id=known.session_id, subject_id=known.id, removed=True)
                 return await self._tasks.cancel(change, known.id)
-            stopped = (await self._stop(change, known.session_id, known.id)).task
+            stopped = (await self._stop(change, caller, known.session_id, known.id)).task
             assert stopped is not None
             return stopped
 
@@ -100,10 +103,11 @@ class Control:
             session = await records.session(change.tx, session_id)
             task = await self._under_way(change, session.id)
             if session.status == "active":
-                who = "a session" if caller.kind == "session" else "a person"
+                who = caller.user_name or ("a session" if caller.kind == "session" else "a person")
                 session = await lifecycle.end(
                     change, session, "cancelled", "cancelled", f"The session was cancelled by {who}."
                 )
+                change.audit(caller, "session.cancelled", session_id=session.id, subject_id=session.id)
             return session, task
 
         return await self._end(*await self._store.write(work))
@@ -128,6 +132,7 @@ class Control:
                     f"{busy} and {waiting} prompts are queued in session {session.id}. Send force: true to end it.",
                     queued=waiting,
                 )
+            change.audit(caller, "session.completed", session_id=session.id, subject_id=session.id)
             return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
 
         scope = RecordScope("sessions.complete", "sessions", session_id)

@@ -40,6 +40,7 @@ class Purging:
             await change.tx.run(SESSIONS.remove_private, id=session.id)
             await change.tx.run(SESSIONS.remove, id=session.id)
             change.session("session.removed", session)
+            change.audit(caller, "session.purged", session_id=session.id, subject_id=session.id, cwd=session.cwd)
 
         await self._store.write(work)
         return session

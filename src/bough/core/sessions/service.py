@@ -14,7 +14,8 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
-from bough.core.policy.sandbox_choice import StoredChoice, sandbox_of_new
+from bough.core.policy.person_rights import check_servers, check_variables
+from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
 from bough.core.sessions.requests import (
     NewSession,
     OpenedSession,
@@ -23,6 +24,7 @@ from bough.core.sessions.requests import (
     check_choice,
     check_texts,
 )
+from bough.core.sessions.rights import audit_rights
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption
 from bough.core.state import session as lifecycle
@@ -50,6 +52,11 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.sessions")
 
 CREATE = "sessions.create"
+# Fields of a patch that are columns as they are.
+STORED_AS_GIVEN = (
+    *("title", "description", "permission_mode", "model", "effort", "queue_paused"),
+    *("headless", "sandbox", "sandbox_profile"),
+)
 # How many totals of filtered lists are cached: about as many as clients use at once.
 TOTALS_KEPT = 64
 
@@ -70,14 +77,14 @@ class Sessions:
         # Totals of filtered lists, with the cursor of the newest event at that time.
         self._totals: dict[str, tuple[Any, int]] = {}
 
-    def check(self, new: NewSession) -> tuple[str, str | None]:
+    def check(self, caller: Caller, new: NewSession) -> tuple[str, str | None]:
         """Raises if a new session is invalid, wherever it is to work; returns the agent and the prompt."""
         entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
         startable(entry, self._settings.data_path)
         check_texts(new.title, new.description)
         check_choice("model", new.model)
         check_choice("effort", new.effort)
-        checked_env(new.env)
+        check_variables(caller, self._catalog, checked_env(new.env))
         prompt = None
         if new.initial_prompt is not None:
             prompt = checked_prompt(new.initial_prompt, self._settings.max_prompt)
@@ -110,7 +117,7 @@ class Sessions:
         worktree that it asks for before (`made`), and may do more in that transaction (`also`)."""
         if new.worktree is not None and made is None:
             raise Internal("worktree_not_made", "The worktree of a new session must be created before it.")
-        agent, prompt = self.check(new)
+        agent, prompt = self.check(caller, new)
         attached = files.checked(new.files, prompt)
         repo, worktree = await self._store.read(
             lambda tx: session_folder(tx, new.repo_id, made.id if made else new.worktree_id)
@@ -151,13 +158,16 @@ class Sessions:
                 sandbox=choice.sandbox,
                 sandbox_profile=choice.profile,
             )
+            await check_servers(change.tx, caller, self._settings, self._catalog.get(agent), session, None)
             if maker is not None:
                 await change.tx.run(CALLS.made, root=session.id, maker=maker.id, maker_root=maker.root_session_id)
             if also is not None:
                 await also(change)
             task_id = None
             if prompt is not None:
-                task = await enqueue(change, session, prompt, source="initial", from_session=caller.id, files=attached)
+                task = await enqueue(
+                    change, session, prompt, source="initial", from_session=caller.id, files=attached, caller=caller
+                )
                 task_id = task.id
                 session = await records.session(change.tx, session.id)
             return OpenedSession(session, task_id, folder_warnings(cwd))
@@ -245,32 +255,22 @@ class Sessions:
         self._totals[key] = (cursor, total)
         return total
 
-    async def patch(self, session_id: str, patch: SessionPatch) -> Session:
+    async def patch(self, caller: Caller, session_id: str, patch: SessionPatch) -> Session:
         check_texts(patch.title or "", patch.description or "")
         check_choice("model", patch.model)
         check_choice("effort", patch.effort)
         env = checked_env(patch.env) if patch.env is not msgspec.UNSET else None
+        check_variables(caller, self._catalog, env or {})
         data = self._settings.data_path
 
         async def work(change: Change) -> Session:
             session = await records.session(change.tx, session_id)
             if session.kind == "btw" and patch.permission_mode not in (msgspec.UNSET, "plan"):
                 raise Conflict("aside_reads_only", "A side question only reads: its mode stays plan.")
-            columns: dict[str, Any] = {}
-            for name in (
-                "title",
-                "description",
-                "permission_mode",
-                "model",
-                "effort",
-                "queue_paused",
-                "headless",
-                "sandbox",
-                "sandbox_profile",
-            ):
-                value = getattr(patch, name)
-                if value is not msgspec.UNSET:
-                    columns[name] = value
+            await check_sandbox_change(change.tx, caller, self._settings, session, patch.sandbox, patch.sandbox_profile)
+            columns: dict[str, Any] = {
+                name: value for name in STORED_AS_GIVEN if (value := getattr(patch, name)) is not msgspec.UNSET
+            }
             if patch.callback is not msgspec.UNSET:
                 columns["callback"] = raw(patch.callback)
             if patch.context_files is not msgspec.UNSET:
@@ -282,10 +282,14 @@ class Sessions:
                 columns["mcp_server_ids"] = raw(server_ids)
             if env is not None:
                 columns["env"] = raw(dict.fromkeys(env, "***"))
-                await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env))
+                await change.tx.run(SESSIONS.set_env, id=session.id, env=raw(env), trusted=caller.may("admin"))
             if not columns:
                 raise Invalid("nothing_to_change", "Give at least one field to change.")
             fresh = await records.update_session(change, session.id, **columns)
+            if patch.mcp_server_ids is not msgspec.UNSET:
+                entry = self._catalog.get(session.agent)
+                await check_servers(change.tx, caller, self._settings, entry, fresh, session.mcp_server_ids)
+            audit_rights(change, caller, session.id, columns)
             if patch.headless is not msgspec.UNSET:
                 await reschedule(change, fresh, self._settings)
             if patch.queue_paused is False:
@@ -294,7 +298,7 @@ class Sessions:
 
         return await self._store.write(work)
 
-    async def change_agent(self, session_id: str, agent: str) -> Session:
+    async def change_agent(self, caller: Caller, session_id: str, agent: str) -> Session:
         """Gives a session another agent, unless one has already worked in it."""
         entry = self._catalog.get(agent)
         startable(entry, self._settings.data_path)
@@ -308,6 +312,7 @@ class Sessions:
                     "agent_at_work",
                     f"Session {session.id} has already worked with {session.agent}. Fork it to use another agent.",
                 )
+            audit_rights(change, caller, session.id, {"agent": entry.name})
             return await records.update_session(change, session.id, agent=entry.name, model=None, effort=None)
 
         return await self._store.write(work)
@@ -321,6 +326,7 @@ class Sessions:
                 session = await lifecycle.reopen(change, session, self._settings)
             else:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
+            change.audit(caller, "session.resumed", session_id=session.id, subject_id=session.id)
             change.wake()
             return session
 

@@ -63,7 +63,9 @@ class Tasks:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             await check_room(change, session, self._settings.max_queue)
             source: Source = "session" if caller.kind == "session" else "user"
-            return await enqueue(change, session, prompt, source=source, from_session=caller.id, files=attached)
+            return await enqueue(
+                change, session, prompt, source=source, from_session=caller.id, files=attached, caller=caller
+            )
 
         scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
@@ -114,9 +116,9 @@ class Tasks:
 
         return await self._store.read(work)
 
-    async def edit(self, task_id: str, prompt: str | None, before: str | None) -> Task:
+    async def edit(self, caller: Caller, task_id: str, prompt: str | None, before: str | None) -> Task:
         """Changes the text of a queued prompt, or moves it before another one, or to the end if `before` is empty. Its
-        files stay."""
+        files stay; a changed text is its last author's."""
         if prompt is None and before is None:
             raise Invalid("nothing_to_change", "Give at least one field to change.")
         text = checked_prompt(prompt, self._settings.max_prompt) if prompt is not None else None
@@ -125,7 +127,9 @@ class Tasks:
             task = await self._waiting(change.tx, task_id)
             if text is not None:
                 task = await records.update_task(change, task.id, prompt=text)
-                content = user_text(text, await prompt_files.infos(change.tx, task.id))
+                change.audit(caller, "prompt.changed", session_id=task.session_id, subject_id=task.id)
+                infos = await prompt_files.infos(change.tx, task.id)
+                content = user_text(text, infos, caller.user_name)
                 message = await change.tx.one(
                     MESSAGES.edit_queued,
                     Message,

@@ -62,7 +62,7 @@ class WorktreeSessions:
             return earlier
         if new.worktree_id is not None or new.repo_id is None:
             raise Invalid("repo_missing", "A new worktree needs its repo: send `repoId`, and no `worktreeId`.")
-        self._sessions.check(new)
+        self._sessions.check(caller, new)
         await self._store.write(lambda change: self._admissible(change, new))
         # Without a key, no request can find the worktree again: it carries a mark until its session exists.
         mark = for_branch.marked(new_id()) if caller.idempotency_key is None else None
@@ -107,7 +107,7 @@ class WorktreeSessions:
             await self._worktrees.check_removal(session.worktree_id, force=force, besides=session.id)
             session = await self._control.cancel(caller, session.id)
             assert session.worktree_id is not None
-            removed = await self._worktrees.remove(session.worktree_id, force=force)
+            removed = await self._worktrees.remove(caller, session.worktree_id, force=force)
         if purge:
             return Ended(await self._purging.purge(caller, session.id), removed)
         return Ended(session if removed else await self._control.cancel(caller, session.id), removed)

@@ -49,6 +49,13 @@ class Budgets:
             session = await records.session(change.tx, session_id)
             budget = await _set(change, session.root_session_id, body)
             change.emit("tree.patched", budget, session.root_session_id)
+            change.audit(
+                caller,
+                "budget.changed",
+                session_id=session.id,
+                subject_id=session.root_session_id,
+                **msgspec.structs.asdict(body),
+            )
             for approval in await pending_limits(change.tx, session):
                 await interruption.release(change, await records.task(change.tx, approval.task_id))
             return budget

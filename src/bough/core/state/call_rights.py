@@ -8,7 +8,7 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.policy import decide
 from bough.core.policy.decide import OWN_SERVER, Verdict
-from bough.core.policy.network_reach import beyond, reached_hosts, session_env
+from bough.core.policy.network_reach import beyond, host_env, reached_hosts, session_env
 from bough.core.policy.sandbox_choice import is_weaker, wanted_sandbox
 from bough.core.policy.turn_mode import lowest_mode, turn_mode
 from bough.core.store import records
@@ -137,7 +137,7 @@ async def _more_hosts(
     if choice.sandbox == "off" or choice.profile != "strict" or (claim.agent is None and target is None):
         return None
     worker = target or msgspec.structs.replace(session, mcp_server_ids=raw([]))
-    env = await session_env(tx, target.id) if target is not None else {}
+    env = await host_env(tx, target.id) if target is not None else {}
     if claim.agent is not None:
         inherited = msgspec.json.decode(worker.mcp_server_ids, type=list[str])
         added = [await find_id(tx, "mcp_servers", server) for server in claim.servers]
@@ -148,7 +148,7 @@ async def _more_hosts(
             repo_id=await find_id(tx, "repos", claim.repo) if claim.repo is not None else worker.repo_id,
             mcp_server_ids=raw([*inherited, *added]),
         )
-    own = await reached_hosts(tx, catalog.get(session.agent), session, settings, await session_env(tx, session.id))
+    own = await reached_hosts(tx, catalog.get(session.agent), session, settings, await host_env(tx, session.id))
     anywhere = claim.agent is not None and claim.repo is not None
     others = await reached_hosts(tx, catalog.get(worker.agent), worker, settings, env, anywhere=anywhere)
     more = beyond(own, others)

@@ -14,7 +14,7 @@ from bough.core.transcripts import files as prompt_files
 from bough.errors import Busy, Invalid, TooLarge
 from bough.model.file import File
 from bough.model.message import QUEUED_BASE, user_text
-from bough.model.session import Session
+from bough.model.session import Caller, Session
 from bough.model.task import Source, Task
 from bough.model.values.ids import new_id
 
@@ -56,8 +56,10 @@ async def enqueue(
     from_session: str | None,
     content: msgspec.Raw | None = None,
     files: Sequence[File] = (),
+    caller: Caller | None = None,
 ) -> Task:
-    """Appends a prompt to the queue. `content` is what the transcript shows, if not just the prompt and its files."""
+    """Appends a prompt to the queue. `content` is what the transcript shows, if not just the prompt and its files.
+    `caller` is whoever sent it; reports and outcomes, which Bough itself sends, have none."""
     after: Any = await change.tx.value(SESSIONS.take_task_position, id=session.id)
     task = await change.tx.one(
         TASKS.add,
@@ -74,11 +76,14 @@ async def enqueue(
     await prompt_files.store(change, task.id, files)
     change.task("task.created", task)
     place = QUEUED_BASE + task.position
-    shown = content if content is not None else user_text(prompt, files)
+    user = caller.user_name if caller is not None else None
+    shown = content if content is not None else user_text(prompt, files, user)
     if from_session is not None:
         # A session may repeat its own secret values to another.
         shown = (await change.redactor(from_session)).json(shown)
     await records.insert_message(change, new_id(), session.id, task.id, place, "user", shown)
     await change.tx.run(SESSIONS.touch, id=session.id, added=1, now=change.now)
+    if caller is not None:
+        change.audit(caller, "session.prompted", session_id=session.id, subject_id=task.id)
     change.wake()
     return task

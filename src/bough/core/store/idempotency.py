@@ -105,7 +105,7 @@ async def _full_scope(tx: Tx, caller: Caller, scope: KeyScope) -> str:
     """Returns the scope as it is stored, with the caller, because different callers may choose the same keys."""
     if isinstance(scope, RecordScope):
         scope = f"{scope.action}:{await whole_id(tx, scope.table, scope.record_id)}"
-    return f"{caller.kind}:{caller.id or ''}:{scope}"
+    return f"{caller.kind}:{caller.own_id}:{scope}"
 
 
 def _answer(stored: StoredAnswer | None, key: RequestKey, kind: type[T]) -> T:

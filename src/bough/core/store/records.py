@@ -73,9 +73,10 @@ async def add_session(
     source: Session | None = None,
     branch_task_id: str | None = None,
     race: RacePosition | None = None,
+    env_trusted: bool | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
-    `source`."""
+    `source`. `env_trusted` is given for inherited values: whether an admin has set them."""
     below = kind in ("subsession", "btw")
     session = await change.tx.one(
         SESSIONS.add,
@@ -100,7 +101,7 @@ async def add_session(
         forked_from_session_id=source.id if source is not None and kind != "subsession" else None,
         root_session_id=source.root_session_id if source is not None else session_id,
         branch_task_id=branch_task_id,
-        created_by=raw({"kind": caller.kind, "id": caller.id}),
+        created_by=raw(caller.record()),
         git_state=git_state,
         headless=headless,
         sandbox=sandbox,
@@ -111,8 +112,24 @@ async def add_session(
         now=change.now,
     )
     assert session is not None
-    await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env))
+    trusted = caller.may("admin") if env_trusted is None else env_trusted
+    await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env), env_trusted=trusted)
     change.session("session.created", session)
+    change.audit(
+        caller,
+        "session.created",
+        session_id=session.id,
+        subject_id=session.id,
+        kind=kind,
+        source=source.id if source is not None else None,
+        agent=agent,
+        cwd=cwd,
+        mode=permission_mode,
+        sandbox=sandbox,
+        sandbox_profile=sandbox_profile,
+        # Only the names: values are secret.
+        env=sorted(env) or None,
+    )
     return session
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bough.storage import queries
 
 APPROVALS = queries.load("approvals")
+AUDIT = queries.load("audit")
 BOARDS = queries.load("boards")
 CALLS = queries.load("calls")
 CARDS = queries.load("cards")
@@ -27,5 +28,7 @@ RULES = queries.load("rules")
 SEARCH = queries.load("search")
 SESSIONS = queries.load("sessions")
 TASKS = queries.load("tasks")
+TOKENS = queries.load("tokens")
 TREES = queries.load("trees")
+USERS = queries.load("users")
 WORKTREES = queries.load("worktrees")

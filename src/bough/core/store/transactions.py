@@ -1,5 +1,5 @@
-"""Runs writes: one transaction with the events that it causes, all or nothing. `idempotency` answers repeated
-requests."""
+"""Runs writes: one transaction with the events and audit entries that it causes, all or nothing. `idempotency` answers
+repeated requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from bough.core.store import idempotency
 from bough.core.store.idempotency import KeyScope, RequestKey, fingerprint
 from bough.core.store.redactors import redactor_of
 from bough.core.store.response_cache import ResponseCache
-from bough.core.store.sql import COMMON, EVENTS
+from bough.core.store.sql import AUDIT, COMMON, EVENTS
+from bough.model.access.audit import AuditAction, AuditEntry
 from bough.model.approval import Approval
 from bough.model.event import Event, EventType
 from bough.model.message import Message
@@ -38,7 +39,7 @@ LARGEST_EVENT_CONTENT = 64 * 1024
 
 
 class Change:
-    """Collects the events of one transaction and stores them as its last step."""
+    """Collects the events and audit entries of one transaction and stores them as its last step."""
 
     def __init__(self, tx: Tx) -> None:
         self.tx = tx
@@ -51,6 +52,7 @@ class Change:
         self._tasks: list[tuple[int, Task]] = []
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
+        self._audited: list[AuditEntry] = []
 
     def emit(self, kind: EventType, record: Any, session_id: str | None = None) -> None:
         self._events.append((kind, session_id, record.id, msgspec.Raw(msgspec.json.encode(record))))
@@ -72,6 +74,35 @@ class Change:
             record = msgspec.structs.replace(record, content=content)
         self.emit(kind, record, record.session_id)
 
+    def audit(
+        self,
+        caller: Caller,
+        action: AuditAction,
+        *,
+        session_id: str | None = None,
+        subject_id: str | None = None,
+        **details: Any,
+    ) -> None:
+        """Adds an entry to the audit trail. Details must not contain prompts or secrets; None values are left out."""
+        known = {name: value for name, value in details.items() if value is not None}
+        entry = AuditEntry(
+            # The number is taken when the entry is stored.
+            number=0,
+            at=self.now,
+            kind=caller.kind,
+            user_id=caller.user_id,
+            user_name=caller.person,
+            role=caller.role if caller.kind == "person" else None,
+            caller_session_id=caller.id,
+            door=caller.door,
+            token_id=caller.token_id,
+            action=action,
+            session_id=session_id,
+            subject_id=subject_id,
+            details=msgspec.Raw(msgspec.json.encode(known)),
+        )
+        self._audited.append(entry)
+
     def wake(self) -> None:
         """Wakes the scheduler after commit."""
         self.tx.notify(CHANNEL_WORK, "")
@@ -83,7 +114,10 @@ class Change:
         return self._redactors[session_id]
 
     async def publish(self) -> None:
-        """Stores the events. Must come last, because the cursor row stays locked until commit."""
+        """Stores the audit entries and the events. Must come last, because the rows of their counters stay locked until
+        commit; they are always locked in this order."""
+        if self._audited:
+            await self._store_audit()
         if not self._events:
             return
         for number, task in self._tasks:
@@ -101,6 +135,16 @@ class Change:
         for query, params in queries.in_bulk(EVENTS.add_all, stored):
             await self.tx.run(query, **params)
         self.tx.notify(CHANNEL_EVENTS, str(last))
+
+    async def _store_audit(self) -> None:
+        last: Any = await self.tx.value(AUDIT.take_numbers, count=len(self._audited))
+        first = last - len(self._audited) + 1
+        stored = [
+            msgspec.structs.asdict(msgspec.structs.replace(entry, number=number))
+            for number, entry in enumerate(self._audited, first)
+        ]
+        for query, params in queries.in_bulk(AUDIT.add_all, stored):
+            await self.tx.run(query, **params)
 
 
 class Store:

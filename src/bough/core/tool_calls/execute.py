@@ -15,13 +15,15 @@ from bough.core.state import call_rights, tool_call
 from bough.core.state.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.patience import patiently
-from bough.core.store.sql import CALLS
+from bough.core.store.sql import CALLS, TOKENS, USERS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
 from bough.core.tool_calls.waiters import WaitCounts
 from bough.errors import BoughError, Conflict, Denied
+from bough.model.access.user import User, UserToken, lower_role
 from bough.model.call import Call, Claim
 from bough.model.message import raw
 from bough.model.session import Caller
+from bough.model.values import times
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -33,6 +35,8 @@ RETRY_PAUSE = 1.0
 LOOK_EVERY = 5.0
 # How long the server's end waits for calls under way; the next server carries out the rest.
 CLOSE_WITHIN = 10.0
+# What the owner of a call starts with if it is a named user.
+USER = "user:"
 
 Arguments = dict[str, Any]
 T = TypeVar("T")
@@ -71,7 +75,8 @@ class Executor:
     async def check(self, call: Call, arguments: Arguments) -> None:
         """Raises an error if a call could not be carried out with these arguments."""
         if call.tool in self._actions:
-            await self._actions[call.tool].claim(_caller(call), arguments)
+            caller = await self._store.read(lambda tx: _caller(tx, call))
+            await self._actions[call.tool].claim(caller, arguments)
 
     async def follow(self) -> None:
         """Carries out what people allow and what an earlier server left undone, until cancelled."""
@@ -159,10 +164,10 @@ class Executor:
                 return call
         arguments: Arguments = msgspec.json.decode(call.arguments)
         try:
-            action, caller = self._actions[call.tool], _caller(call)
+            action = self._actions[call.tool]
             # What is done has this call's key, so that a repeat after a lost reply finds it done.
             outcome = await patiently(
-                lambda: self._carry_out(call, caller, action, arguments), "a call", call=call.id, tool=call.tool
+                lambda: self._carry_out(call, action, arguments), "a call", call=call.id, tool=call.tool
             )
             state = "done"
         except BoughError as error:
@@ -185,7 +190,8 @@ class Executor:
         self._ended()
         return ended
 
-    async def _carry_out(self, call: Call, caller: Caller, action: ToolAction, arguments: Arguments) -> Any:
+    async def _carry_out(self, call: Call, action: ToolAction, arguments: Arguments) -> Any:
+        caller = await self._store.read(lambda tx: _caller(tx, call))
         if call.approval_id is not None and not call.granted:
             await self._judge_again(call, await action.claim(caller, arguments))
         return await action.act(caller, arguments)
@@ -203,11 +209,30 @@ class Executor:
             raise Denied("call_denied", f"This was allowed without asking a person, and is no longer allowed: {reason}")
 
 
-def _caller(call: Call) -> Caller:
-    """Returns the caller that a call is carried out for. Its key is the same in every attempt, so that what was done
-    before a crash is not done again."""
-    kind = "session" if call.session_id is not None else "person"
-    return Caller(kind=kind, id=call.session_id, idempotency_key=f"call:{call.id}", granted=call.granted)
+async def _caller(tx: Tx, call: Call) -> Caller:
+    """Returns the caller that a call is carried out for, with the rights that a person has now. Its key is the same in
+    every attempt, so that what was done before a crash is not done again."""
+    key = f"call:{call.id}"
+    if call.session_id is not None:
+        return Caller(kind="session", id=call.session_id, idempotency_key=key, granted=call.granted, door="mcp")
+    caller = Caller(idempotency_key=key, granted=call.granted, door="mcp", token_id=call.token_id)
+    if call.token_id is None:
+        return caller
+    token = await tx.one(TOKENS.get, UserToken, id=call.token_id, now=times.now())
+    user = await tx.one(USERS.get, User, id=token.user_id) if token is not None and token.user_id else None
+    if token is None or (token.user_id is not None and user is None):
+        raise Denied("token_ended", "The token with which this call was made has been revoked or has expired.")
+    role = lower_role(token.scope, user.role) if user is not None else token.scope
+    user_id, user_name = (user.id, user.name) if user is not None else (None, None)
+    caller = msgspec.structs.replace(caller, user_id=user_id, user_name=user_name, role=role)
+    # Tools that only read are not stored as calls.
+    caller.require("operator", f"call {call.tool}")
+    return caller
+
+
+def user_owner(caller: Caller) -> str:
+    """Returns a named user as the owner of a call."""
+    return f"{USER}{caller.user_id}"
 
 
 async def get(tx: Tx, call_id: str) -> Call:

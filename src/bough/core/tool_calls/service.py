@@ -20,7 +20,7 @@ from bough.core.store.patience import patiently
 from bough.core.store.redactors import redactor_of
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import Change, Store
-from bough.core.tool_calls.execute import Arguments, Executor, ToolAction, get
+from bough.core.tool_calls.execute import Arguments, Executor, ToolAction, get, user_owner
 from bough.core.tool_calls.waiters import WaitCounts, Waiter
 from bough.errors import Busy, Conflict, Denied, Internal
 from bough.model.approval import Approval
@@ -246,6 +246,7 @@ class Calls:
             title=title,
             raises=raises,
             outcome=raw({"code": "call_denied", "message": reason}) if effect == "deny" else None,
+            token_id=caller.token_id,
             now=change.now,
         )
         if call is None:
@@ -316,8 +317,10 @@ class Calls:
 
 
 def _owner(caller: Caller) -> str:
-    """Returns whose call it is: a session's id, or the kind of caller."""
-    return caller.id if caller.kind == "session" and caller.id else caller.kind
+    """Returns whose call it is: a session's id, a named user, or the kind of caller."""
+    if caller.kind == "session" and caller.id:
+        return caller.id
+    return user_owner(caller) if caller.user_id is not None else caller.kind
 
 
 def _without_secrets(call: Call, secrets: Redactor) -> Call:

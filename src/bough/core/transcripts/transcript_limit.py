@@ -66,6 +66,8 @@ class TranscriptLimits:
         async def work(change: Change) -> TranscriptSize:
             session = await records.session(change.tx, session_id)
             await change.tx.run(SESSIONS.limit_transcript, id=session.id, limit=new.limit)
+            limit = "inherit" if new.limit is None else new.limit
+            change.audit(caller, "transcript.limited", session_id=session.id, subject_id=session.id, limit=limit)
             # Clients that show the limit read it again.
             change.session("session.patched", session)
             return await self._size(change.tx, session.id)

@@ -11,6 +11,8 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.environment.variables import checked_env
+from bough.core.policy.network_reach import session_env
+from bough.core.policy.person_rights import check_servers, check_variables
 from bough.core.policy.sandbox_choice import sandbox_of_branch
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
@@ -102,7 +104,7 @@ class Branches:
     async def admit(self, caller: Caller, session_id: str, new: list[Branch], kind: BranchKind) -> None:
         """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
         for branch in new:
-            self._check(branch, kind)
+            self._check(caller, branch, kind)
             if branch.agent is not None:
                 startable(self._catalog.get(branch.agent), self._settings.data_path)
 
@@ -113,7 +115,7 @@ class Branches:
         await self._store.write(work)
 
     async def _branch(self, caller: Caller, session_id: str, new: Branch, kind: BranchKind) -> Branched:
-        self._check(new, kind)
+        self._check(caller, new, kind)
         prompt = None
         if new.prompt is not None:
             prompt = checked_prompt(new.prompt, self._settings.max_prompt)
@@ -205,7 +207,9 @@ class Branches:
         if prompt is not None:
             origin: Source = "btw" if kind == "btw" else "session" if caller.kind == "session" else "initial"
             attached = files.checked(new.files, prompt)
-            task = await enqueue(change, session, prompt, source=origin, from_session=caller.id, files=attached)
+            task = await enqueue(
+                change, session, prompt, source=origin, from_session=caller.id, files=attached, caller=caller
+            )
         return Branched(session.id, task.id if task else None)
 
     async def _check_admissible(
@@ -218,12 +222,12 @@ class Branches:
         await check_mode(change.tx, caller, source, new.permission_mode or source.permission_mode, kind)
         await self._branch_point(change.tx, source, new, kind)
 
-    def _check(self, new: Branch, kind: BranchKind) -> None:
+    def _check(self, caller: Caller, new: Branch, kind: BranchKind) -> None:
         check_texts(new.title or "", new.description or "")
         check_choice("model", new.model)
         check_choice("effort", new.effort)
         if new.env is not None:
-            checked_env(new.env)
+            check_variables(caller, self._catalog, checked_env(new.env))
         files.checked(new.files, new.prompt)
         if new.prompt is None and kind != "fork":
             raise Invalid("empty_prompt", "Add a `prompt` that says what the new session should do.")
@@ -257,8 +261,10 @@ class Branches:
         if folder.worktree_id is not None:
             await usable(change.tx, folder.worktree_id)
         await check_mode(change.tx, caller, source, mode, kind)
-        source_env: dict[str, str] = msgspec.json.decode(await change.tx.value(SESSIONS.env, id=source.id) or b"{}")
-        env = new.env if new.env is not None else source_env
+        env, env_trusted = new.env, None
+        if env is None:
+            env = await session_env(change.tx, source.id)
+            env_trusted = bool(await change.tx.value(SESSIONS.env_trusted, id=source.id))
         servers = source.mcp_server_ids
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
@@ -289,7 +295,10 @@ class Branches:
             source=source,
             branch_task_id=branch_task.id if branch_task else None,
             race=race,
+            env_trusted=env_trusted,
         )
+        entry = self._catalog.get(agent)
+        await check_servers(change.tx, caller, self._settings, entry, session, source.mcp_server_ids)
         if kind == "fork":
             at = f" after task {branch_task.id}" if branch_task else ", before its first task"
             text = f"Forked from session {source.id}{at}."

@@ -83,6 +83,7 @@ class Pruning:
         pruned = Pruned(await self.prune(days))
 
         async def work(change: Change) -> Pruned:
+            change.audit(caller, "checkpoints.pruned", count=pruned.pruned, days=days)
             return pruned
 
         return await self._store.write_once(caller, SCOPE, days, Pruned, work)

@@ -215,6 +215,7 @@ class WorktreeCreation:
         async def work(change: Change) -> Worktree:
             fresh = await records.quietly(change, row.id, status=status, setup_error=hook_error)
             change.emit("worktree.created", fresh)
+            change.audit(caller, "worktree.created", subject_id=fresh.id, path=fresh.path, branch=fresh.branch)
             # One transaction: once the worktree is visible, nothing that could still fail may undo it.
             await replace_answer(change.tx, caller, scope, fresh)
             return fresh

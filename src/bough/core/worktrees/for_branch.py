@@ -146,7 +146,8 @@ class BranchWorktrees:
             if await self._store.read(lambda tx: _left(tx, made)):
                 # A slow removal continues in the background after start-up.
                 async with asyncio.timeout(REPAIR_WITHIN):
-                    await self._worktrees.remove(made.id, force=True, branch="delete" if made.branch_made else "keep")
+                    branch = "delete" if made.branch_made else "keep"
+                    await self._worktrees.remove(mark, made.id, force=True, branch=branch)
                 log.info("worktree_repaired", worktree=made.id, path=made.path, was="without a session")
             await self._store.forget_answer(mark, MARKS)
         except (BoughError, OSError, TimeoutError) as error:
@@ -189,7 +190,7 @@ async def clear_mark(change: Change, folder: BranchFolder) -> None:
 
 def marked(key: str) -> Caller:
     """Returns the caller that owns a mark."""
-    return Caller("system", None, key)
+    return Caller("system", None, key, door="server")
 
 
 async def _left(tx: Tx, made: Worktree) -> bool:
@@ -202,7 +203,7 @@ async def _left(tx: Tx, made: Worktree) -> bool:
 
 def _whose(caller: Caller, source: Session) -> tuple[str, str, str]:
     """Scopes a key to its caller and source session."""
-    return f"{caller.kind}:{caller.id or ''}", source.id, caller.idempotency_key or ""
+    return f"{caller.kind}:{caller.own_id}", source.id, caller.idempotency_key or ""
 
 
 def _suffix(caller: Caller, source: Session) -> str:

@@ -79,6 +79,7 @@ class RepositoryGitPermissions:
         """Allows or forbids. Only people may."""
         if caller.kind == "session":
             raise Denied("git_permissions_for_people", "Only a person may decide what git runs in a repository.")
+        caller.require("admin", "decide what git runs in a repository")
         changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
         if not changes:
             raise Invalid("nothing_to_change", "Give at least one field to change.")
@@ -90,6 +91,8 @@ class RepositoryGitPermissions:
             changes["programs"] = detected.programs if changes["filters"] else {}
 
         async def work(change: Change) -> Repo:
+            allowed = {name: value for name, value in changes.items() if name != "programs"}
+            change.audit(caller, "git_permissions.changed", subject_id=repo.id, path=repo.path, **allowed)
             return await _store(change, repo.id, changes)
 
         # What is applied must be what is stored, although the reply may be lost.

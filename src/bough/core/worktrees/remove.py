@@ -21,6 +21,7 @@ from bough.core.worktrees.create import WorktreeCreation, add_keeping_hooks, run
 from bough.core.worktrees.losses import find_lost
 from bough.core.worktrees.paths import free_inside
 from bough.core.worktrees.records import SessionUse
+from bough.core.worktrees.state import find_recoverable
 from bough.errors import BoughError, Conflict
 from bough.git import worktree_recovery
 from bough.git import worktrees as git
@@ -70,7 +71,9 @@ class Removal:
             if listed is not None and (error := removal_refusals.dirty(row, await find_lost(row, listed))):
                 raise error
 
-    async def remove(self, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep") -> Removed:
+    async def remove(
+        self, caller: Caller, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep"
+    ) -> Removed:
         """Removes a worktree, even if the caller stops waiting. One that Bough did not create is only forgotten, unless
         forced."""
         row, repo = await self._store.read(lambda tx: _existing(tx, worktree_id))
@@ -81,31 +84,31 @@ class Removal:
         if row.status == "setting_up" and force:
             await self._creation.stop(row.id)
         await self._check_folders(row, repo)
-        return await run_shielded(self._remove(row, repo, force, branch), self._removals)
+        return await run_shielded(self._remove(caller, row, repo, force, branch), self._removals)
 
     async def _check_folders(self, row: Worktree, repo: Repo) -> None:
         """Raises `Denied` if the worktree or its repository leads outside the workspace by now (W3)."""
         for path in (row.path, repo.path):
             await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, path)
 
-    async def _remove(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
+    async def _remove(self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
         try:
             common = await git.common_folder(repo.path)
         except BoughError:
             if is_folder(repo.path):
                 raise
             # Nothing is left to ask git about.
-            return Removed(await self._mark_removed(row, row.recovery_ref, row.branch), True, False, [])
+            return Removed(await self._mark_removed(caller, row, row.recovery_ref, row.branch), True, False, [])
         async with alone(common):
             try:
                 await self._store.write(lambda change: _claim(change, row.id, force))
-                return await self._take_away(row, repo, force, branch)
+                return await self._take_away(caller, row, repo, force, branch)
             except BaseException:
                 # Also if the claim failed: it may have been stored although its reply was lost.
-                await asyncio.shield(self.undo_removal(repo, row))
+                await asyncio.shield(self.undo_removal(caller, repo, row))
                 raise
 
-    async def undo_removal(self, repo: Repo, row: Worktree) -> None:
+    async def undo_removal(self, caller: Caller, repo: Repo, row: Worktree) -> None:
         """Makes a worktree usable again whose removal failed, or marks it removed if its folder is gone. Call it only
         with the lock of the repository."""
         about, read = "a removal that failed", self._store.read
@@ -114,7 +117,7 @@ class Removal:
             return
         if known.status == "removing" and await _is_gone(repo, known):
             ref = known.recovery_ref or await worktree_recovery.recovery_ref(repo.path, row.id)
-            await self._mark_removed(known, ref, known.branch)
+            await self._mark_removed(caller, known, ref, known.branch)
             return
         await patiently(
             lambda: self._store.write(lambda change: records.update(change, row.id, status="ready")),
@@ -123,12 +126,13 @@ class Removal:
             worktree=row.id,
         )
 
-    async def _take_away(self, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
+    async def _take_away(self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
         entry = await git.find_worktree(repo.path, row.path)
         # A server that ended before it could say so may have taken it away, and kept all of it.
         ref = await worktree_recovery.recovery_ref(repo.path, row.id) if entry is None else None
         if not row.made_by_bough and not force:
-            return Removed(await self._mark_removed(row, ref, entry.branch if entry else row.branch), True, False, [])
+            head = entry.branch if entry else row.branch
+            return Removed(await self._mark_removed(caller, row, ref, head, force=False), True, False, [])
         if entry is None and is_there(row.path):
             raise removal_refusals.unknown_to_git(row, repo)
         if entry is not None and (error := removal_refusals.locked(row, entry)):
@@ -139,7 +143,7 @@ class Removal:
         await asyncio.to_thread(git.tidy, row.path, repo.path)
         deleted = branch == "delete" and await _deleted(row, repo, ref)
         head = entry.branch if entry is not None else row.branch
-        return Removed(await self._mark_removed(row, ref, head), False, deleted, inner)
+        return Removed(await self._mark_removed(caller, row, ref, head, force=force), False, deleted, inner)
 
     async def _clear(
         self, row: Worktree, repo: Repo, entry: git.ListedWorktree, force: bool
@@ -172,10 +176,13 @@ class Removal:
         if ref is not None:
             await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=ref))
 
-    async def _mark_removed(self, row: Worktree, ref: str | None, branch: str | None) -> Worktree:
+    async def _mark_removed(
+        self, caller: Caller, row: Worktree, ref: str | None, branch: str | None, *, force: bool = False
+    ) -> Worktree:
         """Marks the worktree removed."""
 
         async def work(change: Change) -> Worktree:
+            before = await records.worktree(change.tx, row.id)
             fresh = await records.quietly(
                 change,
                 row.id,
@@ -187,6 +194,9 @@ class Removal:
                 branch_made=row.branch_made and branch == row.branch,
             )
             change.emit("worktree.removed", fresh)
+            if before.removed_at is None:
+                # Not if it was stored before, though the reply was lost.
+                change.audit(caller, "worktree.removed", subject_id=row.id, path=row.path, branch=branch, force=force)
             return fresh
 
         log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=ref)
@@ -208,7 +218,7 @@ class Removal:
         common = await git.common_folder(repo.path)
         async with alone(common) as lock:
             path = free_inside(settings.root_path, Path(repo.path), row.path, data=settings.data_path)
-            branch, head, files_sha = await _found_again(row, repo)
+            branch, head, files_sha = await find_recoverable(row, repo)
             await self._store.write(lambda change: _reserve(change, row.id, str(path)))
             try:
                 hook_error = await add_keeping_hooks(repo.path, str(path), branch, head, lock)
@@ -229,6 +239,7 @@ class Removal:
                         setup_output=None,
                     )
                     change.emit("worktree.created", fresh)
+                    change.audit(caller, "worktree.recovered", subject_id=row.id, path=row.path)
                     return fresh
 
                 back = await self._store.write_once(caller, scope, None, Worktree, work)
@@ -327,32 +338,6 @@ async def _deleted(row: Worktree, repo: Repo, ref: str | None) -> bool:
     except GitFailed as error:
         log.warning("branch_not_deleted", branch=row.branch, error=error.message)
         return False
-
-
-async def _found_again(row: Worktree, repo: Repo) -> tuple[git.Branch | None, str | None, str | None]:
-    """Returns the branch to check out or else the commit, and the snapshot of the files."""
-    snapshot = await git.resolve(repo.path, row.recovery_ref) if row.recovery_ref else None
-    head = await git.resolve(repo.path, f"{snapshot}^1") if snapshot else None
-    tip = await git.resolve(repo.path, f"refs/heads/{row.branch}") if row.branch else None
-    head = head or (snapshot if snapshot else tip)
-    if head is None:
-        raise Conflict("nothing_to_recover", f"Nothing of worktree {row.name} was kept, and its branch is gone.")
-    # Git checks out no branch of such a name, although one can be there.
-    if row.branch is None or row.branch.startswith("-"):
-        return None, head, snapshot
-    if tip is None:
-        return _branch(row.branch, "new", head, row), None, snapshot
-    if tip == head and await git.checked_out_at(repo.path, row.branch) is None:
-        return _branch(row.branch, "local", head, row), None, snapshot
-    name, number = f"{row.branch}-recovered", 1
-    while await git.resolve(repo.path, f"refs/heads/{name}") is not None:
-        number += 1
-        name = f"{row.branch}-recovered-{number}"
-    return _branch(name, "new", head, row), None, snapshot
-
-
-def _branch(name: str, kind: Literal["new", "local"], head: str, row: Worktree) -> git.Branch:
-    return git.Branch(name, kind, head, head, row.base_ref, row.base_sha)
 
 
 def how_to_recover(row: Worktree) -> str | None:

@@ -18,6 +18,7 @@ from bough.git import worktrees as git
 from bough.git.paths import is_there
 from bough.git.repo_lock import alone
 from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.worktrees")
@@ -25,6 +26,7 @@ log = structlog.get_logger("bough.worktrees")
 # If something else holds a repository longer than this, the next look repairs the rest.
 REPAIR_WITHIN = 5.0
 LOOK_EVERY = 30.0
+SYSTEM = Caller("system", door="server")
 INTERRUPTED = "The setup was interrupted when the server stopped. Run it by hand if you need it."
 
 
@@ -63,7 +65,7 @@ class WorktreeRepair:
                 elif row.status == "recovering":
                     await self._removal.undo_recovery(repo, row)
                 elif row.status == "removing":
-                    await self._removal.undo_removal(repo, row)
+                    await self._removal.undo_removal(SYSTEM, repo, row)
                 elif self._creation.is_abandoned(row):
                     error = "\n".join(text for text in (row.setup_error, INTERRUPTED) if text)
                     done = {"status": "ready", "setup_error": error}

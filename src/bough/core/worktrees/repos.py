@@ -33,6 +33,9 @@ log = structlog.get_logger("bough.repos")
 LONGEST_NAME = 200
 MOST_WORDS = 200
 LONGEST_WORD = 4000
+SANDBOX_RIGHTS = ("sandbox", "sandbox_profile", "sandbox_hosts")
+# Only admins change these, and their changes are recorded in the audit trail.
+RIGHTS = ("setup", "copy_ignored", *SANDBOX_RIGHTS)
 
 
 class RepoPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -90,6 +93,7 @@ class Repos:
             )
             if repo is not None:
                 change.emit("repo.created", repo)
+                change.audit(caller, "repo.added", subject_id=repo.id, path=repo.path)
                 return repo
             existing = await change.tx.one(REPOS.by_path, Repo, path=str(real))
             if existing is None:
@@ -137,7 +141,7 @@ class Repos:
         return await self._store.read(work)
 
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
-        """Changes a repository's name or its setup. Only people may set a command to run."""
+        """Changes a repository. Only admins may change what runs in it and how agents are confined there."""
         columns: dict[str, Any] = {
             name: getattr(patch, name)
             for name in ("x", "y", "sandbox", "sandbox_profile")
@@ -145,10 +149,7 @@ class Repos:
         }
         if patch.name is not msgspec.UNSET:
             columns["name"] = checked_name(patch.name)
-        for name in ("setup", "copy_ignored"):
-            if getattr(patch, name) is not msgspec.UNSET and caller.kind == "session":
-                raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
-        _check_sandbox(caller, patch)
+        _check_rights(caller, patch)
         if patch.sandbox_hosts is not msgspec.UNSET:
             columns["sandbox_hosts"] = raw(checked_hosts(patch.sandbox_hosts or []))
         if patch.setup is not msgspec.UNSET:
@@ -169,12 +170,16 @@ class Repos:
             change.emit("repo.patched", repo)
             if "sandbox_hosts" in chosen:
                 change.tx.notify(CHANNEL_HOSTS, "")
+            if rights := {name: chosen[name] for name in RIGHTS if name in chosen}:
+                shown = {name: "inherit" if value is None else value for name, value in rights.items()}
+                change.audit(caller, "repo.changed", subject_id=repo.id, path=repo.path, **shown)
             return repo
 
         return await self._store.write(work)
 
-    async def remove(self, repo_id: str) -> Repo:
-        """Forgets an unused repository and deletes the refs of its checkpoints. The folder stays."""
+    async def remove(self, caller: Caller, repo_id: str) -> Repo:
+        """Forgets an unused repository and deletes the refs of its checkpoints. The folder stays. What an admin has
+        set for it would be lost, so that only an admin may forget it then."""
 
         async def work(change: Change) -> tuple[Repo, list[str]]:
             repo = await find(change.tx, "repos", repo_id, REPOS.get, Repo)
@@ -185,10 +190,13 @@ class Repos:
                     f"Repository {repo.name} still has {uses} sessions or worktrees. "
                     "Delete them first (DELETE /api/sessions/ID?purge=true).",
                 )
+            if _has_rights(repo):
+                caller.require("admin", "forget a repository with its own sandbox, hosts, setup or git permissions")
             refs = await change.tx.all(CHECKPOINTS.refs_of_repo, tuple[str], repo_id=repo.id)
             await change.tx.run(WORKTREES.forget_removed, repo_id=repo.id)
             await change.tx.run(REPOS.remove, id=repo.id)
             change.emit("repo.removed", repo)
+            change.audit(caller, "repo.removed", subject_id=repo.id, path=repo.path)
             return repo, [ref for (ref,) in refs]
 
         repo, refs = await self._store.write(work)
@@ -201,12 +209,23 @@ class Repos:
         return repo
 
 
-def _check_sandbox(caller: Caller, patch: RepoPatch) -> None:
-    """Refuses changes of the sandbox by a session."""
-    if caller.kind != "session":
-        return
-    if any(getattr(patch, name) is not msgspec.UNSET for name in ("sandbox", "sandbox_profile", "sandbox_hosts")):
-        raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
+def _check_rights(caller: Caller, patch: RepoPatch) -> None:
+    """Lets only admins change what runs in new worktrees, and how agents are confined."""
+    if patch.setup is not msgspec.UNSET or patch.copy_ignored is not msgspec.UNSET:
+        if caller.kind == "session":
+            raise Denied("setup_for_people", "Only a person may change the setup of new worktrees.")
+        caller.require("admin", "change the setup of new worktrees")
+    if any(getattr(patch, name) is not msgspec.UNSET for name in SANDBOX_RIGHTS):
+        if caller.kind == "session":
+            raise Denied("sandbox_for_people", "Only a person may change whether agents run in the sandbox.")
+        caller.require("admin", "change whether agents run in the sandbox")
+
+
+def _has_rights(repo: Repo) -> bool:
+    """Returns whether somebody has decided what agents or git may do in a repository, or what runs there."""
+    if any(choice is not None for choice in (repo.sandbox, repo.sandbox_profile, repo.git_permissions)):
+        return True
+    return any(msgspec.json.decode(value) for value in (repo.setup, repo.copy_ignored, repo.sandbox_hosts))
 
 
 async def _top(path: str) -> str | None:

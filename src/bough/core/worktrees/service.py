@@ -24,6 +24,7 @@ from bough.core.worktrees.removal_preview import Losses, losses
 from bough.core.worktrees.remove import BranchFate, Removal, Removed
 from bough.core.worktrees.repair import WorktreeRepair
 from bough.core.worktrees.repos import checked_name
+from bough.core.worktrees.state import read_state
 from bough.errors import BoughError, Conflict, Invalid, Unavailable
 from bough.git import worktree_recovery
 from bough.git import worktrees as git
@@ -32,7 +33,6 @@ from bough.git.paths import is_folder, real
 from bough.git.repo_lock import alone
 from bough.git.working_copy.diff import Diff, diff
 from bough.git.working_copy.inspect import top_level
-from bough.git.working_copy.status import distance, files
 from bough.model.repo import Board, Repo, Worktree, WorktreeState
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
@@ -121,6 +121,7 @@ class Worktrees:
             )
             if row is not None:
                 change.emit("worktree.created", row)
+                change.audit(caller, "worktree.created", subject_id=row.id, path=row.path, adopted=True)
                 return row
             existing = await change.tx.one(WORKTREES.by_path, Worktree, path=folder)
             assert existing is not None
@@ -206,7 +207,7 @@ class Worktrees:
             )
 
         row, repo, uses = await self._store.read(work)
-        return row, await _state(row, repo) if row.removed_at is None else None, uses
+        return row, await read_state(row, repo) if row.removed_at is None else None, uses
 
     async def patch(self, worktree_id: str, patch: WorktreePatch) -> Worktree:
         columns: dict[str, Any] = {
@@ -249,8 +250,10 @@ class Worktrees:
         """Raises what `remove` would raise, without doing anything. The session `besides` is about to end."""
         await self._removal.check(worktree_id, force=force, besides=besides)
 
-    async def remove(self, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep") -> Removed:
-        return await self._removal.remove(worktree_id, force=force, branch=branch)
+    async def remove(
+        self, caller: Caller, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep"
+    ) -> Removed:
+        return await self._removal.remove(caller, worktree_id, force=force, branch=branch)
 
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         return await self._removal.recover(caller, worktree_id)
@@ -259,23 +262,26 @@ class Worktrees:
         """Removes a worktree created for something that failed, but never one with work in it."""
         try:
             await patiently(
-                lambda: self._discard(worktree), "a failed worktree", within=UNDO_WITHIN, worktree=worktree.id
+                lambda: self._discard(caller, worktree), "a failed worktree", within=UNDO_WITHIN, worktree=worktree.id
             )
             await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
         except BoughError as error:
             log.warning("worktree_kept", worktree=worktree.id, error=error.message)
 
-    async def _discard(self, worktree: Worktree) -> None:
+    async def _discard(self, caller: Caller, worktree: Worktree) -> None:
         row = await self._store.read(lambda tx: records.worktree(tx, worktree.id))
         if row.removed_at is None:
-            await self.remove(row.id, branch="delete" if row.branch_made else "keep")
+            await self.remove(caller, row.id, branch="delete" if row.branch_made else "keep")
 
     async def withdraw(self, caller: Caller, scope: KeyScope, worktree: Worktree, *, new: bool) -> None:
         """Removes what `begin` returned for something that failed, and releases the key. A new worktree is not kept,
         because it only held copies. Never raises, because the caller is already handling an error."""
         try:
             await patiently(
-                lambda: self._withdraw(worktree, new), "a failed worktree", within=UNDO_WITHIN, worktree=worktree.id
+                lambda: self._withdraw(caller, worktree, new),
+                "a failed worktree",
+                within=UNDO_WITHIN,
+                worktree=worktree.id,
             )
         except Exception as error:
             log.warning("worktree_kept", worktree=worktree.id, path=worktree.path, error=str(error))
@@ -287,11 +293,11 @@ class Worktrees:
         except Exception as error:
             log.warning("key_kept", worktree=worktree.id, error=str(error))
 
-    async def _withdraw(self, worktree: Worktree, new: bool) -> None:
+    async def _withdraw(self, caller: Caller, worktree: Worktree, new: bool) -> None:
         row = await self._store.read(lambda tx: records.worktree(tx, worktree.id))
         if row.removed_at is None:
             branch = "delete" if row.branch_made else "keep"
-            row = (await self.remove(row.id, force=True, branch=branch)).worktree
+            row = (await self.remove(caller, row.id, force=True, branch=branch)).worktree
         if new:
             repo = await self._store.read(lambda tx: records.repo_of(tx, row))
             await worktree_recovery.drop(repo.path, row.id)
@@ -308,29 +314,3 @@ class Worktrees:
     async def close(self) -> None:
         """Ends creations, setups, removals and recoveries that are under way."""
         await self._removal.close()
-
-
-async def _state(row: Worktree, repo: Repo) -> WorktreeState:
-    """Reads the worktree's state from git."""
-    if not is_folder(row.path):
-        return WorktreeState(branch=row.branch, missing=True)
-    status = await files(row.path)
-    entry = await git.find_worktree(repo.path, row.path)
-    state = WorktreeState(
-        branch=status.branch,
-        sha=status.sha,
-        dirty=bool(status.changed or status.untracked),
-        changed=len(status.changed),
-        untracked=len(status.untracked),
-        locked=shown(entry.locked) if entry is not None and entry.locked is not None else None,
-    )
-    if status.upstream is not None:
-        state.ahead, state.behind, state.against = status.ahead, status.behind, status.upstream
-        return state
-    for other in (row.base_ref, row.base_sha):
-        counted = await distance(row.path, other) if other else None
-        if counted is not None:
-            state.ahead, state.behind = counted
-            state.against = other
-            break
-    return state

@@ -18,6 +18,11 @@ def check_session_folder(caller: Caller, cwd: Path, data: Path, *, confirmed: bo
     if confirmed and caller.kind == "session":
         raise Denied("folder_for_people", "Only a person can confirm an unusual folder (confirmFolder).")
     reason = why_unusual(cwd, data)
+    if _holds_settings(cwd, data):
+        # Shells and other programs run what is written there, outside of every sandbox.
+        caller.require("admin", f"start a session in {cwd}, which holds settings of programs")
+    if reason is not None and confirmed:
+        caller.require("admin", "confirm an unusual folder (confirmFolder)")
     if reason is not None and not confirmed:
         raise Conflict(
             "folder_unconfirmed",
@@ -34,6 +39,16 @@ def why_unusual(cwd: Path, data: Path) -> str | None:
     if ".git" in (part.casefold() for part in cwd.parts) or all((cwd / name).exists() for name in _OF_A_REPOSITORY):
         return "belongs to git: whoever writes there decides which programs git runs."
     return None
+
+
+def _holds_settings(cwd: Path, data: Path) -> bool:
+    """Returns whether a folder is the home folder, or in one of its hidden folders but not in Bough's own."""
+    home = Path(os.path.realpath(os.path.expanduser("~")))
+    if cwd == home:
+        return True
+    if not cwd.is_relative_to(home) or cwd.is_relative_to(os.path.realpath(data)):
+        return False
+    return cwd.relative_to(home).parts[0].startswith(".")
 
 
 def folder_warnings(cwd: Path) -> list[str]:

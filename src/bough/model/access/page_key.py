@@ -14,3 +14,5 @@ class PageKey(msgspec.Struct, rename="camel", frozen=True):
     created_at: str
     last_used_at: str
     expires_at: str
+    # The user's token that the browser was signed in with; None for the server's.
+    token_id: str | None = None

@@ -49,6 +49,6 @@ def parse(text: str) -> datetime:
     """Parses an ISO 8601 time; without an offset it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise Invalid("bad_time", f"{text[:64]!r} is not a time. Use the form 2026-11-15T08:19:00Z.") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,9 +1,9 @@
 -- name: add
 -- Adds a call; returns nothing if its key is already used.
 INSERT INTO calls (id, caller, session_id, task_id, tool, arguments, fingerprint, key, state, title, raises, granted,
-                   approval_id, outcome, handed_at, answered_at, told_task_id, created_at, updated_at)
+                   approval_id, outcome, handed_at, answered_at, told_task_id, created_at, updated_at, token_id)
 VALUES (:id, :caller, :session_id, :task_id, :tool, :arguments, :fingerprint, :key, :state, :title, :raises, FALSE,
-        NULL, :outcome, NULL, NULL, NULL, :now, :now)
+        NULL, :outcome, NULL, NULL, NULL, :now, :now, :token_id)
 ON CONFLICT DO NOTHING RETURNING *
 
 -- name: get

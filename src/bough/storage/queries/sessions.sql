@@ -14,8 +14,8 @@ INSERT INTO sessions (
 
 -- name: add_private
 -- Stores a session's private values.
-INSERT INTO session_private (session_id, env, next_position, next_task, agent_session_id)
-VALUES (:id, :env, 1, 1, NULL)
+INSERT INTO session_private (session_id, env, env_trusted, next_position, next_task, agent_session_id)
+VALUES (:id, :env, :env_trusted, 1, 1, NULL)
 
 -- name: get
 -- Returns one session.
@@ -68,6 +68,10 @@ SELECT env, agent_session_id FROM session_private WHERE session_id = :id
 -- Returns a session's environment values.
 SELECT env FROM session_private WHERE session_id = :id
 
+-- name: env_trusted
+-- Returns whether an admin has set a session's environment values.
+SELECT env_trusted FROM session_private WHERE session_id = :id
+
 -- name: secrets
 -- Returns where a session's secret values are: its environment, its MCP servers, and what its agent was started with.
 SELECT p.env, s.mcp_server_ids, k.secrets
@@ -88,7 +92,7 @@ UPDATE session_private SET transcript_limit = :limit WHERE session_id = :id
 
 -- name: set_env
 -- Replaces a session's environment values.
-UPDATE session_private SET env = :env WHERE session_id = :id
+UPDATE session_private SET env = :env, env_trusted = :trusted WHERE session_id = :id
 
 -- name: agent_session
 -- Returns the agent's own id of a conversation.

@@ -9,6 +9,7 @@ import pytest
 
 from bough.core.worktrees import remove
 from bough.git import worktree_recovery, worktrees
+from bough.model.session import Caller
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, commit, fails, head, made, registered, works
 from tests.support.repos import git, make_repo
@@ -66,7 +67,7 @@ async def test_a_stopping_server_finishes_a_removal(server: Running, monkeypatch
         await really(repo, folder, force=force)
 
     monkeypatch.setattr(worktrees, "remove", remove)
-    request = asyncio.create_task(service.remove(tree["id"]))
+    request = asyncio.create_task(service.remove(Caller(), tree["id"]))
     await started.wait()
     request.cancel()
     await asyncio.wait([request])
@@ -94,7 +95,7 @@ async def test_a_stopping_server_cuts_off_a_removal_that_hangs(
     with monkeypatch.context() as patch:
         patch.setattr(worktrees, "remove", hang)
         patch.setattr(remove, "FINISH_WITHIN", 0.01)
-        request = asyncio.create_task(service.remove(tree["id"]))
+        request = asyncio.create_task(service.remove(Caller(), tree["id"]))
         await started.wait()
         await service.close()
         await asyncio.wait([request])

@@ -1,6 +1,7 @@
-/** Queries for agents, MCP servers, tokens, files and server settings. */
+/** Queries for agents, MCP servers, people and their tokens, the audit trail, files and server settings. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, dataOf, fetchFile } from "../client";
+import type { Role } from "../types";
 import { FULL_LIST_LIMIT } from "./cache";
 
 export const agentsQuery = queryOptions({
@@ -23,6 +24,36 @@ export const tokensQuery = queryOptions({
   queryFn: async () => (await dataOf(api.GET("/api/tokens"))).tokens,
 });
 export const useTokens = () => useQuery(tokensQuery);
+
+/** The person who uses this page; the role says what to offer. */
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: async () => await dataOf(api.GET("/api/me")),
+});
+export const useMe = () => useQuery(meQuery);
+
+const ROLES: readonly Role[] = ["viewer", "operator", "admin"];
+
+/** Whether the person who uses this page has a role; true until that is known, because most servers have one user. */
+export function useMay(needed: Role): boolean {
+  const role = useMe().data?.role;
+  return role === undefined || ROLES.indexOf(role) >= ROLES.indexOf(needed);
+}
+
+/** No event reports changes of users or the audit trail, so both are fetched each time they are shown. */
+export const usersQuery = queryOptions({
+  queryKey: ["users"],
+  staleTime: 0,
+  queryFn: async () => (await dataOf(api.GET("/api/users"))).users,
+});
+export const useUsers = () => useQuery(usersQuery);
+
+export const useAudit = (query: { user?: string; action?: string; limit: number }) =>
+  useQuery({
+    queryKey: ["audit", query],
+    staleTime: 0,
+    queryFn: async () => await dataOf(api.GET("/api/audit", { params: { query } })),
+  });
 
 export const fileQuery = (fileId: string) =>
   queryOptions({ queryKey: ["file", fileId], queryFn: () => fetchFile(`/api/files/${fileId}`) });

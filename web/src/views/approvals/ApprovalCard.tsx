@@ -22,9 +22,11 @@ interface Props {
   showSession?: boolean;
   /** The session's folder; paths inside it are shortened. */
   cwd?: string;
+  /** Whether the person may only read it. */
+  readOnly?: boolean;
 }
 
-export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd }: Props) {
+export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd, readOnly = false }: Props) {
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const [openForm, setOpenForm] = useState<AnswerForm | null>(null);
@@ -54,7 +56,7 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
   };
   const onKey = (event: KeyboardEvent) => {
     // A key that is held down must not answer the next approvals as well.
-    if (event.target !== card.current || event.repeat) return;
+    if (event.target !== card.current || event.repeat || readOnly) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     // Checks the Shift key, not the letter's case: with Caps Lock, every letter is a capital.
     const run = {
@@ -102,15 +104,19 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
           {error}
         </p>
       )}
-      <AnswerButtons
-        approval={approval}
-        options={options}
-        labels={labels}
-        busy={busy}
-        openForm={openForm}
-        setOpenForm={setOpenForm}
-        answer={answer}
-      />
+      {readOnly ? (
+        <p className={css.reason}>Only operators and admins can answer.</p>
+      ) : (
+        <AnswerButtons
+          approval={approval}
+          options={options}
+          labels={labels}
+          busy={busy}
+          openForm={openForm}
+          setOpenForm={setOpenForm}
+          answer={answer}
+        />
+      )}
     </div>
   );
 }

@@ -22,6 +22,7 @@ export function decisionText({
   if (status === "expired") return "No answer in time";
   if (decidedOnThisPage.has(id)) return `You ${status} this`;
   const decision = status === "allowed" ? "Allowed" : "Denied";
+  if (decidedBy?.user) return `${decision} by ${decidedBy.user}`;
   return `${decision} ${decidedBy ? (DECIDERS[decidedBy.kind] ?? "") : ""}`.trim();
 }
 

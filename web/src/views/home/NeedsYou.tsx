@@ -4,7 +4,7 @@ import { Check, CircleX, RotateCw } from "lucide-react";
 import { useState } from "react";
 import { promptSession, runRequest, seeSession } from "@/api/actions";
 import { api, dataOf } from "@/api/client";
-import { lastTextQuery } from "@/api/queries";
+import { lastTextQuery, useMay } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
 import { Button, ButtonLink } from "@/ui/controls/Button";
@@ -17,6 +17,7 @@ import { canRetry, errorMessage, type HomeData, type HomeSession } from "./summa
 
 export function NeedsYou({ home }: { home: HomeData }) {
   const { approvals, failed, review } = home.needs;
+  const readOnly = !useMay("operator");
   const more =
     home.counts.approvals +
     home.counts.failed +
@@ -29,7 +30,7 @@ export function NeedsYou({ home }: { home: HomeData }) {
       <ul className={css.list}>
         {approvals.map((approval) => (
           <FocusableItem key={approval.id} href={routes.session(approval.sessionId)}>
-            <ApprovalCard approval={approval} showSession />
+            <ApprovalCard approval={approval} showSession readOnly={readOnly} />
           </FocusableItem>
         ))}
         {failed.map((session) => (

@@ -1,6 +1,7 @@
 /** Shows a session's pending approvals at the end of its transcript. A decided one stays for a moment, so that nothing moves
  * under the pointer of a person who was about to answer it too. */
 import { useCallback, useEffect, useRef, useState } from "react";
+import { useMay } from "@/api/queries";
 import type { Approval, Session } from "@/api/types";
 import type { LiveEvent } from "@/live/eventStream";
 import { useEvents } from "@/live/hooks";
@@ -12,6 +13,7 @@ const DECIDED_STAYS = 5000;
 
 export function PendingApprovals({ session, approvals }: { session: Session; approvals: Approval[] }) {
   const sessionId = session.id;
+  const readOnly = !useMay("operator");
   const [decided, setDecided] = useState<Approval[]>([]);
   const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
   useEffect(() => {
@@ -50,7 +52,7 @@ export function PendingApprovals({ session, approvals }: { session: Session; app
         <section className={css.approvals} aria-label="Pending approvals">
           <h2 className="visually-hidden">Pending approvals</h2>
           {shown.map((approval) => (
-            <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} />
+            <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} readOnly={readOnly} />
           ))}
         </section>
       )}

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
-import { approvalsQuery, useSession, useTasks, useTree } from "@/api/queries";
+import { approvalsQuery, useMay, useSession, useTasks, useTree } from "@/api/queries";
 import type { Approval, Session as SessionRecord, Task } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
 import { useTitle } from "@/app/title";
@@ -87,10 +87,11 @@ function LoadedSession({
   };
 
   const [openDialog, setOpenDialog] = useState<{ dialog: SessionDialog; taskId?: string } | null>(null);
+  const mayWork = useMay("operator");
   const actions = sessionActions(session, state, (dialog) => {
     setOpenDialog({ dialog });
     onDeleting(dialog === "delete");
-  });
+  }).filter(({ group }) => mayWork || group === "export");
   // A stable function: a new one would redraw every message in sight.
   const forkFrom = useCallback((taskId: string) => setOpenDialog({ dialog: "fork", taskId }), []);
   const composer = useRef<ComposerHandle>(null);
@@ -165,7 +166,7 @@ function LoadedSession({
             {!(isWide && isDocked && tab === "queue") && (
               <QueueStrip state={state} onOpen={() => showTab("queue")} />
             )}
-            <Composer ref={composer} session={session} tasks={tasks} state={state} />
+            {mayWork && <Composer ref={composer} session={session} tasks={tasks} state={state} />}
           </div>
         </div>
         <SidePanel

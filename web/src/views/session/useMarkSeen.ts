@@ -1,6 +1,8 @@
-/** Marks a session as seen when it is shown, and whenever a turn ends while it is shown. */
+/** Marks a session as seen when it is shown, and whenever a turn ends while it is shown. Viewers mark nothing: unread
+ * marks are shared by everybody. */
 import { useEffect, useSyncExternalStore } from "react";
 import { seeSession } from "@/api/actions";
+import { useMay, useMe } from "@/api/queries";
 import type { Session, Task } from "@/api/types";
 
 const followVisibility = (listener: () => void) => {
@@ -14,11 +16,14 @@ export const lastTurnEnd = (tasks: readonly Task[]): string =>
 
 export function useMarkSeen(session: Session, tasks: readonly Task[]): void {
   const visible = useSyncExternalStore(followVisibility, () => document.visibilityState === "visible");
+  // Not before the role is known: a viewer's request would be refused.
+  const isKnown = useMe().isSuccess;
+  const mayMark = useMay("operator") && isKnown;
   const { id } = session;
   const ended = lastTurnEnd(tasks);
   const unseen = ended !== "" && (!session.seenAt || session.seenAt < ended);
   useEffect(() => {
     // Errors are ignored: the next visit marks it again.
-    if (visible && unseen && ended) seeSession(id).catch(() => undefined);
-  }, [id, visible, unseen, ended]);
+    if (mayMark && visible && unseen && ended) seeSession(id).catch(() => undefined);
+  }, [id, mayMark, visible, unseen, ended]);
 }

@@ -2,7 +2,7 @@
 import { FolderGit2, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { addRepo, patchRepo, patchRepoGit, removeRepo, runRequest } from "@/api/actions";
-import { useRepoGit, useRepos } from "@/api/queries";
+import { useMay, useRepoGit, useRepos } from "@/api/queries";
 import type { Repo } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
@@ -69,19 +69,20 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
   const [sandbox, setSandbox] = useState(sandboxOf(repo));
   const [git, setGit] = useState<GitChoice>({});
   const undecided = useRepoGit(repo?.id ?? "", repo?.kind === "git").data?.undecided ?? [];
+  const mayChangeRights = useMay("admin");
   const { busy, error, save } = useSave(async () => {
     if (repo) {
-      await patchRepo(repo.id, {
-        name,
+      const rights = {
         setup: nonEmptyLines(setup),
         copyIgnored: nonEmptyLines(copied),
         sandbox: sandbox.choice,
         sandboxProfile: sandbox.profile,
         sandboxHosts: nonEmptyLines(sandbox.hosts),
-      });
+      };
+      await patchRepo(repo.id, mayChangeRights ? { name, ...rights } : { name });
       // Saving the form answers the question, also without a change.
       const answer = { ...Object.fromEntries(undecided.map((kind) => [kind, false])), ...git };
-      if (Object.keys(answer).length) await patchRepoGit(repo.id, answer);
+      if (mayChangeRights && Object.keys(answer).length) await patchRepoGit(repo.id, answer);
     } else await addRepo({ path: path.trim(), name: name.trim() || null });
   }, onClose);
   return (
@@ -112,7 +113,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
       <Field label="Name" error={repo ? error : null}>
         <Input value={name} onChange={(event) => setName(event.target.value)} placeholder="Folder name" />
       </Field>
-      {repo?.kind === "git" && (
+      {repo?.kind === "git" && mayChangeRights && (
         <>
           <Field
             label="Setup commands for new worktrees"
@@ -129,7 +130,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
           <GitSwitches repoId={repo.id} choice={git} onChange={setGit} />
         </>
       )}
-      {repo && <RepoSandboxFields value={sandbox} onChange={setSandbox} />}
+      {repo && mayChangeRights && <RepoSandboxFields value={sandbox} onChange={setSandbox} />}
     </Dialog>
   );
 }

@@ -3,7 +3,7 @@ import { ArrowUpRight, GitBranchPlus, Send, X } from "lucide-react";
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { promptSession, runRequest } from "@/api/actions";
-import { useApprovals, useSession, useTasks } from "@/api/queries";
+import { useApprovals, useMay, useSession, useTasks } from "@/api/queries";
 import type { Node, Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { money, plural, tokens } from "@/lib/format";
@@ -76,6 +76,7 @@ function DrawerContent({ session }: { session: Session }) {
   const tasks = useTasks(session.id);
   const open = useCallback(() => navigate(routes.session(session.id)), [navigate, session.id]);
   const approvals = (useApprovals().data ?? []).filter((item) => item.sessionId === session.id);
+  const readOnly = !useMay("operator");
   return (
     <>
       <div className={css.transcript}>
@@ -84,11 +85,11 @@ function DrawerContent({ session }: { session: Session }) {
       {approvals.length > 0 && (
         <div className={css.asked}>
           {approvals.map((approval) => (
-            <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} />
+            <ApprovalCard key={approval.id} approval={approval} cwd={session.cwd} readOnly={readOnly} />
           ))}
         </div>
       )}
-      <PromptLine session={session} />
+      {!readOnly && <PromptLine session={session} />}
     </>
   );
 }

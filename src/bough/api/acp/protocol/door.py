@@ -30,7 +30,7 @@ async def acp_socket(socket: WebSocket[Any, Any, Any], services: Services) -> No
     async def send(frame: bytes) -> None:
         await socket.send_data(frame.decode(), "text")
 
-    editor = Editor(services, send, close)
+    editor = Editor(services, socket.scope["state"]["caller"], send, close)
     listening = asyncio.create_task(_listen(socket, editor))
     try:
         await asyncio.wait((listening, closing), return_when=asyncio.FIRST_COMPLETED)

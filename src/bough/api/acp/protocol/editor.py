@@ -20,6 +20,7 @@ from bough.agents.json_rpc import (
     RequestId,
     RpcError,
 )
+from bough.api import roles
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer, rpc_error
 from bough.api.acp.sessions import prompts
@@ -47,12 +48,16 @@ class Editor:
     """An editor's connection. `close` is called when the editor is too slow to keep up."""
 
     def __init__(
-        self, services: Services, send: Callable[[bytes], Awaitable[None]], close: Callable[[str], None]
+        self,
+        services: Services,
+        caller: Caller,
+        send: Callable[[bytes], Awaitable[None]],
+        close: Callable[[str], None],
     ) -> None:
         self._services = services
         self._close = close
         self.peer = Peer(send)
-        caller = Caller()
+        self._caller = caller
         ends: TurnEnds = {}
         waited: dict[str, set[str]] = {}
         self._approvals = ApprovalRequests(
@@ -141,6 +146,7 @@ class Editor:
         self, method: str, handler: Callable[[msgspec.Raw], Awaitable[None]], params: msgspec.Raw
     ) -> None:
         try:
+            roles.check_editor_method(self._caller, method)
             await handler(params)
         except (RpcError, BoughError) as error:
             log.info("acp_notice_refused", method=method, error=str(error))
@@ -192,6 +198,7 @@ class Editor:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
         if not self._initialized and method != "initialize":
             raise RpcError(INVALID_REQUEST, "Invalid request: initialize first")
+        roles.check_editor_method(self._caller, method)
         if method in self._answers:
             return await self._answers[method](params), None
         created = await self._creators[method](params)

@@ -117,6 +117,8 @@ class ApprovalRequests:
                 status = "completed" if approval.status == "allowed" else "failed"
                 await self._update(shown_in, "tool_call_update", {"toolCallId": approval.id, "status": status})
             return
+        if not self._caller.may("operator"):
+            return
         shown = await self._nearest(approval)
         if shown is not None and approval.id not in self._asked:
             job = asyncio.create_task(self._ask(approval, *shown), name=f"acp asks {approval.id}")

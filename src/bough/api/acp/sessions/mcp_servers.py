@@ -10,7 +10,7 @@ import msgspec
 from bough.api.acp.protocol.wire import Server
 from bough.core.environment.mcp_servers import RESERVED, McpServerPatch, NewMcpServer
 from bough.core.services import Services
-from bough.errors import Conflict, Invalid
+from bough.errors import Conflict, Denied, Invalid
 from bough.model.repo import McpServer, Transport
 from bough.model.session import Caller, Session
 
@@ -43,12 +43,15 @@ async def added(services: Services, caller: Caller, session: Session, servers: l
 
 async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpServer:
     """Returns the registered server. A differing server of the same name gets a number; a numbered server that no
-    session uses anymore is reused."""
+    session uses anymore is reused. Servers run commands, so that only an admin's editor can add or change them."""
     for number in range(1, MOST_ALIKE):
         candidate = new if number == 1 else msgspec.structs.replace(new, name=f"{new.name}-{number}")
         same = await services.mcp_servers.alike(candidate)
         if same is not None:
             return same
+        if not caller.may("admin"):
+            # Another number may be alike.
+            continue
         unused = await services.mcp_servers.unused(candidate) if number > 1 else None
         if unused is not None:
             patch = McpServerPatch(
@@ -58,11 +61,19 @@ async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpSe
                 env=new.env,
                 headers=new.headers,
             )
-            return await services.mcp_servers.patch(unused.id, patch)
+            return await services.mcp_servers.patch(caller, unused.id, patch)
         try:
             return await services.mcp_servers.add(caller, candidate)
         except Conflict:
             continue
+    if not caller.may("admin"):
+        raise Denied(
+            "role_too_low",
+            f"Only an admin can add the MCP server {new.name!r}. Remove it from your editor, or ask an admin "
+            "to register it exactly as it is there.",
+            needed="admin",
+            role=caller.role,
+        )
     raise Conflict("name_taken", f"There are too many MCP servers named {new.name!r}. Remove some: bough mcp list")
 
 

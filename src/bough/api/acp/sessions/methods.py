@@ -89,7 +89,7 @@ class Methods:
             raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {request.mode_id[:100]!r}")
         async with self._open_sessions.order(request.session_id):
             session = await workspace.find_session(self._services, request.session_id)
-            await self._services.sessions.patch(session.id, SessionPatch(permission_mode=mode))
+            await self._services.sessions.patch(self._caller, session.id, SessionPatch(permission_mode=mode))
         return {}
 
     async def set_option(self, params: msgspec.Raw) -> Json:
@@ -98,11 +98,11 @@ class Methods:
             session = await workspace.find_session(self._services, request.session_id)
             sessions, value = self._services.sessions, options.chosen(request.value)
             if request.config_id == "agent":
-                session = await sessions.change_agent(session.id, request.value)
+                session = await sessions.change_agent(self._caller, session.id, request.value)
             elif request.config_id == "model":
-                session = await sessions.patch(session.id, SessionPatch(model=value))
+                session = await sessions.patch(self._caller, session.id, SessionPatch(model=value))
             elif request.config_id == "effort":
-                session = await sessions.patch(session.id, SessionPatch(effort=value))
+                session = await sessions.patch(self._caller, session.id, SessionPatch(effort=value))
             else:
                 raise RpcError(INVALID_PARAMS, f"Invalid params: there is no option {request.config_id[:100]!r}")
         return {"configOptions": options.options(session, self._services.catalog)}

@@ -59,12 +59,15 @@ async def find_session(services: Services, session_id: str) -> Session:
 
 
 async def open_again(services: Services, caller: Caller, request: wire.ExistingSession) -> Session:
-    """Returns an existing session after adding the editor's MCP servers; its folder does not change."""
+    """Returns an existing session after adding the editor's MCP servers; its folder does not change. A viewer's editor
+    only watches, so its servers are ignored."""
     absolute(request.cwd)
     session = await find_session(services, request.session_id)
+    if not caller.may("operator"):
+        return session
     server_ids = await mcp_servers.added(services, caller, session, request.mcp_servers)
     if server_ids is not None:
-        session = await services.sessions.patch(session.id, SessionPatch(mcp_server_ids=server_ids))
+        session = await services.sessions.patch(caller, session.id, SessionPatch(mcp_server_ids=server_ids))
     return session
 
 

@@ -1,4 +1,4 @@
-"""`bough db`: shows, upgrades, downgrades and copies the database without a server."""
+"""`bough db`: shows, upgrades, downgrades and copies the database, and shortens the audit trail, without a server."""
 
 from __future__ import annotations
 
@@ -98,6 +98,32 @@ def copy(ctx: CommandContext, database: Database = None) -> None:
 
     result = _work(ctx, database, work)
     output.document(result) if ctx.json else output.line(result["path"])
+
+
+@command(app, "prune-audit", common=COMMON)
+def prune_audit(
+    ctx: CommandContext,
+    before: Annotated[str, typer.Option("--before", metavar="TIME", help="Remove entries before this date or time.")],
+    database: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Remove old entries of the audit trail, which records that. Export them first: bough audit --export"""
+    if not yes:
+        typer.confirm(f"Remove all audit entries before {before}?", abort=True, err=True)
+
+    async def work(db: Backend) -> dict[str, Any]:
+        from bough.core.access import audit
+        from bough.core.store.transactions import Store
+        from bough.storage import migrate
+
+        if (await migrate.status(db)).pending:
+            raise Invalid("schema_version", "The database is from an older Bough. Run: bough db upgrade")
+        return {"removed": await audit.prune(Store(db), before)}
+
+    result = _work(ctx, database, work)
+    count = result["removed"]
+    text = f"Removed {count} {'entry' if count == 1 else 'entries'} of the audit trail."
+    output.document(result) if ctx.json else output.line(text)
 
 
 def database_file(url: str) -> Path | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import ipaddress
 import os
 import signal
 import socket
@@ -136,12 +135,11 @@ def _hide_password(flags: dict[str, Any]) -> None:
 
 
 def _check_address(configured: settings.Settings) -> None:
-    """Warns about an address that other machines can reach, and refuses a taken port before creating a data folder."""
-    if not _is_loopback(configured.host):
-        output.note(
-            f"Warning: other machines can reach {configured.host}, and the token, which grants full access, is sent "
-            "unencrypted."
-        )
+    """Refuses an address that other machines could reach without encryption, and a taken port, before creating a data
+    folder."""
+    from bough.api.server import transport
+
+    transport.check(configured)
     if configured.port == 0 or configured.data_path.exists():
         return
     family = socket.AF_INET6 if ":" in configured.host else socket.AF_INET
@@ -154,15 +152,6 @@ def _check_address(configured: settings.Settings) -> None:
             if error.errno in (errno.EADDRINUSE, errno.EACCES):
                 problem = f"Cannot use port {configured.port} on {configured.host}: {error.strerror}."
                 raise Conflict("port_taken", f"{problem} Choose another with --port.") from error
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _until_stopped(ctx: CommandContext, configured: settings.Settings) -> None:

@@ -43,6 +43,18 @@ def mcp_servers(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(row["name"], row["transport"]) for row in rows if row["name"].startswith(incomplete)]
 
 
+def users(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Completes the names of users."""
+    rows = _ask(ctx, "/api/users", "users")
+    return [(row["name"], row["role"]) for row in rows if row["name"].startswith(incomplete)]
+
+
+def roles(incomplete: str) -> list[tuple[str, str]]:
+    """Completes roles."""
+    known = {"viewer": "reads", "operator": "prompts and decides", "admin": "changes rights"}
+    return [(role, about) for role, about in known.items() if role.startswith(incomplete)]
+
+
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
     options = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
     client = Client(Target(options.get("data"), options.get("url"), options.get("token")))

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bough.api import roles
 from bough.api.mcp.protocol.arguments import read, without_nulls
 from bough.api.mcp.tools.base import Tool, ToolContext
 from bough.core.services import Services
@@ -75,6 +76,7 @@ class Toolbox:
             suggestion = f" Did you mean {' or '.join(similar)}?" if similar else ""
             return ToolAnswer(None, f"There is no tool {name[:100]!r}.{suggestion} [unknown_tool]", wrong=True)
         try:
+            roles.check_tool(caller, name)
             params = read(tool, arguments)
             ctx = ToolContext(self._services, caller, name)
             if tool.claim is None:

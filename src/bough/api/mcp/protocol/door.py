@@ -1,5 +1,5 @@
 """The HTTP door for Bough's tools at `/mcp/`: authenticates callers by their token, passes requests to `server`, and
-records which answers arrived. People and scripts use the server's own token, agents the one of their session."""
+records which answers arrived. People and scripts use the server's or a user's token, agents that of their session."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PATH = "/mcp"
 
 
 class Door:
-    """Serves Bough's tools over HTTP. `person` returns whether a token is the server's own."""
+    """Serves Bough's tools over HTTP. `person` returns the caller for a token of the server or a user, or None."""
 
-    def __init__(self, services: Services, person: Callable[[str], bool]) -> None:
+    def __init__(self, services: Services, person: Callable[[str], Caller | None]) -> None:
         self._services = services
         self._person = person
         self._toolbox = Toolbox(services, TOOLS)
@@ -104,7 +104,8 @@ class Door:
         if scheme.lower() != "bearer":
             raise Unauthenticated("unauthenticated", "Send a bearer token.")
         token = token.strip()
-        return Caller() if self._person(token) else await agent_tokens.caller(self._services.store, token)
+        person = self._person(token)
+        return person if person is not None else await agent_tokens.caller(self._services.store, token)
 
 
 class _Client:

@@ -90,7 +90,7 @@ async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
             "register it with `bough repo add`.",
         )
     request = await _request(ctx, params, None, None)
-    ctx.services.sessions.check(request)
+    ctx.services.sessions.check(ctx.caller, request)
     where = params.working_dir
     if params.worktree is not None:
         where = params.worktree.path or f".worktrees/{params.worktree.branch}"

@@ -78,7 +78,7 @@ def _request(catalog: Catalog, params: Create, repo: str, worktree: str | None) 
 async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
     repo, path, worktree = await _find_folder(ctx, params.worktree_id)
     request = _request(ctx.services.catalog, params, repo, worktree)
-    ctx.services.sessions.check(request)
+    ctx.services.sessions.check(ctx.caller, request)
     name = f" {request.title.strip()!r}" if request.title.strip() else ""
     title = f"Create session{name} in {path} with {request.agent} in mode {request.permission_mode}?"
     servers = tuple(request.mcp_server_ids)
@@ -126,7 +126,7 @@ async def _update(ctx: ToolContext, params: Update) -> results.SessionResult:
         if (value := getattr(params, name)) is not None
     }
     if changes:
-        await services.sessions.patch(params.session_id, SessionPatch(**changes))
+        await services.sessions.patch(ctx.caller, params.session_id, SessionPatch(**changes))
     return await results.session(services, await services.sessions.get(params.session_id))
 
 

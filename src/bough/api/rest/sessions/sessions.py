@@ -155,8 +155,8 @@ async def get_session(
 
 
 @patch("/sessions/{session_id:str}", responses=errors(404, 409, 413), summary="Change a session's settings")
-async def patch_session(services: Services, session_id: Id, data: JSONBody[SessionPatch]) -> Session:
-    return await services.sessions.patch(session_id, data)
+async def patch_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[SessionPatch]) -> Session:
+    return await services.sessions.patch(caller, session_id, data)
 
 
 @delete("/sessions/{session_id:str}", status_code=200, responses=errors(404, 409), summary="Cancel or delete a session")

@@ -34,8 +34,8 @@ async def get_task(services: Services, task_id: Id) -> TaskWithFiles:
 
 
 @patch("/tasks/{task_id:str}", responses=errors(404, 409, 413), summary="Edit or move a queued prompt")
-async def patch_task(services: Services, task_id: Id, data: JSONBody[TaskPatch]) -> Task:
-    return await services.tasks.edit(task_id, data.prompt, data.before)
+async def patch_task(services: Services, caller: Caller, task_id: Id, data: JSONBody[TaskPatch]) -> Task:
+    return await services.tasks.edit(caller, task_id, data.prompt, data.before)
 
 
 @delete(

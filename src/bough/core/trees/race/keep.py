@@ -114,7 +114,7 @@ class RaceResults:
             result = earlier or await self._bring(case, body)
             if earlier is None:
                 # The files are there already: a repeated request would not find out how to undo that.
-                await patiently(lambda: self._record(case, result, tell=True), "a race", race=race_id)
+                await patiently(lambda: self._record(case, result, decided_by=caller), "a race", race=race_id)
             without_key = msgspec.structs.replace(caller, idempotency_key=None)
             # If the same racer was kept in another way before, the others were archived then. Somebody may have
             # restored one since, so that they are left alone.
@@ -126,7 +126,7 @@ class RaceResults:
                     )
                 )
             )
-            await patiently(lambda: self._record(case, result, tell=False), "a race", race=race_id)
+            await patiently(lambda: self._record(case, result), "a race", race=race_id)
         log.info("race_decided", race=race_id, session=result.session_id, how=result.how)
         return result
 
@@ -173,8 +173,9 @@ class RaceResults:
         await self._store.write(lambda change: record(change, FolderState(None, undo)))
         return undo.id
 
-    async def _record(self, case: _Decision, result: KeptRacer, *, tell: bool) -> None:
-        """Stores the result with the race; with `tell`, adds a notice to the transcript where the race began."""
+    async def _record(self, case: _Decision, result: KeptRacer, decided_by: Caller | None = None) -> None:
+        """Stores the result with the race. The first time, with the caller who decided it, adds a notice to the
+        transcript where the race began."""
 
         async def work(change: Change) -> None:
             known = result_of(await find_race(change.tx, case.race.id))
@@ -183,9 +184,12 @@ class RaceResults:
             await change.tx.run(
                 RACES.keep, id=case.race.id, session_id=result.session_id, kept=raw(result), now=change.now
             )
-            if tell and not is_told:
+            if decided_by is not None and not is_told:
                 shown = notice(kept_notice(result), result.undo_checkpoint_id)
                 await records.add_message(change, case.source.id, None, "system", shown)
+                change.audit(
+                    decided_by, "race.kept", session_id=result.session_id, subject_id=case.race.id, how=result.how
+                )
 
         await self._store.write(work)
 
@@ -210,7 +214,7 @@ class RaceResults:
                 worktree = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=worktree_id))
                 if worktree is not None and worktree.removed_at is None:
                     branch = "delete" if worktree.branch_made else "keep"
-                    worktree = (await self._worktrees.remove(worktree.id, force=True, branch=branch)).worktree
+                    worktree = (await self._worktrees.remove(caller, worktree.id, force=True, branch=branch)).worktree
             except Unavailable:
                 raise
             except BoughError as error:

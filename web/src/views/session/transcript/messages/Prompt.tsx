@@ -5,7 +5,7 @@ import { Bot, Clock, CornerDownRight, File as FileIcon, MessageCircleQuestion } 
 import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
 import { runRequest } from "@/api/actions";
-import { client, fileQuery } from "@/api/queries";
+import { client, fileQuery, useMe } from "@/api/queries";
 import type { FileNote, Message, Task } from "@/api/types";
 import { routes } from "@/app/routes";
 import { openFile } from "@/lib/files";
@@ -19,17 +19,25 @@ import css from "./Prompt.module.css";
 const MAX_LINES = 14;
 const MAX_LENGTH = 2400;
 
-/** Returns who or what sent the prompt. */
-function senderOf(task: Task | undefined): { label: string; icon: ReactNode } {
+/** Returns who or what sent the prompt; `user` is its author if that is somebody else. */
+function senderOf(task: Task | undefined, user: string | undefined): { label: string; icon: ReactNode } {
   if (task?.source === "schedule") return { label: "Scheduled", icon: <Clock /> };
   if (task?.source === "btw") return { label: "Side question", icon: <MessageCircleQuestion /> };
   if (task?.source === "callback") return { label: "Report from a child", icon: <CornerDownRight /> };
   if (task?.sourceSessionId || task?.source === "session") return { label: "From an agent", icon: <Bot /> };
-  return { label: "You", icon: null };
+  return { label: user ?? "You", icon: null };
 }
 
-function Sender({ task }: { task: Task | undefined }) {
-  const { label, icon } = senderOf(task);
+/** Returns the name of a prompt's author, unless it is the person who uses this page. A prompt without a name is the
+ * owner's. */
+function useOther(user: string | undefined): string | undefined {
+  const me = useMe().data?.name;
+  const author = user ?? "owner";
+  return me === undefined || author === me ? undefined : author;
+}
+
+function Sender({ task, user }: { task: Task | undefined; user: string | undefined }) {
+  const { label, icon } = senderOf(task, useOther(user));
   const senderId = task?.sourceSessionId;
   return (
     <span className={css.mark}>
@@ -75,7 +83,7 @@ export const Prompt = memo(function Prompt({ message, text }: { message: Message
   return (
     <div className={css.prompt} data-agent={task?.sourceSessionId ? "" : undefined}>
       <div className={css.who}>
-        <Sender task={task} />
+        <Sender task={task} user={message.content.user} />
       </div>
       <div className={css.text}>
         {long && !open ? `${shown.text.slice(0, MAX_LENGTH).trimEnd()} …` : text}

@@ -1,4 +1,4 @@
-/** Lists the browsers that are signed in, and signs them out. */
+/** Lists tokens and the browsers that are signed in, and revokes them. */
 import { revokeToken, runRequest } from "@/api/actions";
 import { client, tokensQuery, useTokens } from "@/api/queries";
 import type { Token } from "@/api/types";
@@ -6,7 +6,7 @@ import { Button } from "@/ui/controls/Button";
 import { QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
-import css from "./Settings.module.css";
+import css from "../Settings.module.css";
 
 async function revoke(token: Token): Promise<void> {
   await runRequest(() => revokeToken(token.id));
@@ -23,8 +23,9 @@ export function AccessSettings() {
               <li key={token.id} className={css.card}>
                 <div className={css.row}>
                   <h2 className={`${css.grow} ${css.name}`}>{token.name}</h2>
+                  <Badge>{`${token.user} · ${token.role}`}</Badge>
                   {token.current && token.kind === "page" && <Badge>This browser</Badge>}
-                  {token.kind === "page" && (
+                  {token.kind !== "server" && (
                     <Button
                       size="small"
                       aria-label={`Revoke ${token.current ? "this browser" : token.name}`}
@@ -35,13 +36,14 @@ export function AccessSettings() {
                   )}
                 </div>
                 <p className={css.soft}>
-                  {token.kind === "server"
-                    ? "For commands and scripts, and in the sign-in link"
-                    : token.origin}
+                  {token.kind === "page" ? token.origin : "For commands and scripts, and in the sign-in link"}
                   {token.lastUsedAt && (
                     <>
                       {" · "}used <Time at={token.lastUsedAt} />
                     </>
+                  )}
+                  {token.kind === "user" && token.expiresAt && (
+                    <> · expires {new Date(token.expiresAt).toLocaleDateString()}</>
                   )}
                 </p>
               </li>

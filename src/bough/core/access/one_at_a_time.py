@@ -1,0 +1,27 @@
+"""Runs the changes of users, tokens and page keys one after another, so that memory and database always agree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class OneAtATime:
+    """Runs one change at a time. A change runs to its end even if the request that wanted it is gone."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        async def alone() -> T:
+            async with self._lock:
+                return await work()
+
+        task = asyncio.create_task(alone())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)

@@ -48,6 +48,9 @@ class Unavailable(Busy):
     """The database cannot be read or written right now, or the server stops or has no room for another connection; the
     same request can succeed later."""
 
+    is_final = False
+    """Whether waiting is of no use, because the server stops, or cannot start without its database."""
+
 
 class AgentFailed(BoughError):
     """An agent could not be started, died, or answered with an error."""

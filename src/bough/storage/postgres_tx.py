@@ -37,11 +37,12 @@ DRIVER_ERRORS: tuple[type[Exception], ...] = (*_LOST, _PG.PostgresError)
 _CONSTRAINTS = {"23505": "unique", "23503": "foreign_key", "23514": "check", "23502": "not_null"}
 # Serialization failure, deadlock.
 _CONTENDED = {"40001", "40P01"}
-# The server is shutting down, has crashed, is not up yet, or has no free connection.
-_AWAY = {"57P01", "57P02", "57P03", "53300"}
-# The database is read-only (a stand-by, a full disk), a statement was cancelled, data is damaged. The classes 53 and 58
-# are missing resources and failures of the operating system.
-_FAILING = {"25006", "57014", "XX001", "XX002"}
+# The server is shutting down, has crashed, is not up yet, has no free connection, or closed one whose transaction was
+# idle or took too long.
+_AWAY = {"57P01", "57P02", "57P03", "53300", "25P03", "25P04"}
+# The database is read-only (a stand-by, a full disk), a statement was cancelled, a lock was not to be had in time, data
+# is damaged. The classes 53 and 58 are missing resources and failures of the operating system.
+_FAILING = {"25006", "57014", "55P03", "XX001", "XX002"}
 
 
 class TryAgain(Exception):

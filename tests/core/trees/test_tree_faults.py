@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+import os
+import time
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from bough.core.sessions.control import Control, Stopped
 from bough.core.store.sql import RACES, SESSIONS, TASKS, TREES, WORKTREES
-from bough.core.trees.branch import Branch
+from bough.core.trees.branch import Branch, Branches
+from bough.core.worktrees import for_branch, service
 from bough.errors import Unavailable
 from bough.model.session import Caller
 from bough.storage.queries import Query
@@ -116,3 +120,69 @@ async def test_a_failed_fork_leaves_no_worktree(server: Running, fault: Fault) -
             assert error.code == "disk_full"
     assert (await server.client.get("/api/worktrees"))["worktrees"] == []
     assert not [path for path in server.root.rglob(".worktrees/*") if path.is_dir()]
+
+
+async def _left_by_fork(server: Running, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns the worktree of a fork that could not be stored, and whose removal was given up."""
+    monkeypatch.setattr(service, "UNDO_WITHIN", 0.0)
+    root = await open_session(server)
+    await server.client.ask(root, "[[say heron]]")
+    db = server.services.store.db
+    with (
+        failing(db, "transaction", SESSIONS.add, fault="full"),
+        failing(db, "transaction", WORKTREES.active_sessions, fault="full"),
+        pytest.raises(Unavailable),
+    ):
+        await server.services.branches.fork(Caller(), root, Branch(worktree="new"))
+    [worktree] = (await server.client.get("/api/worktrees"))["worktrees"]
+    return Path(worktree["path"])
+
+
+async def test_a_running_server_removes_what_a_failed_fork_left(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B2, B6, Q4: A removal that was given up because the database failed for too long needs no restart."""
+    folder = await _left_by_fork(server, monkeypatch)
+    await server.services.branches.repair()
+    assert (await server.client.get("/api/worktrees"))["worktrees"] == []
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("change", ["commit", "name", "file"])
+async def test_a_worktree_that_a_person_has_changed_stays(
+    server: Running, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """B2, W2: Whoever found such a worktree and works in it keeps it, at every later start too."""
+    folder = await _left_by_fork(server, monkeypatch)
+    if change == "commit":
+        git(folder, "commit", "--allow-empty", "-m", "mine")
+    elif change == "name":
+        [worktree] = (await server.client.get("/api/worktrees"))["worktrees"]
+        await server.client.call("PATCH", f"/api/worktrees/{worktree['id']}", json={"name": "mine"})
+    else:
+        monkeypatch.setattr(for_branch, "MAKING_TAKES", 60.0)
+        (folder / "mine").write_text("work")
+        later = time.time() + 3600
+        os.utime(folder / "mine", (later, later))
+    await server.services.branches.repair()
+    assert folder.exists()
+    assert len((await server.client.get("/api/worktrees"))["worktrees"]) == 1
+    monkeypatch.setattr(for_branch, "_is_changed", lambda *_rows: pytest.fail("its mark is still there"))
+    await server.services.branches.repair()
+
+
+async def test_a_fork_that_is_being_created_is_left_alone(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B2: The look for leftovers does not remove a worktree whose session is about to be stored."""
+    root = await open_session(server)
+    await server.client.ask(root, "[[say heron]]")
+    branches = server.services.branches
+    original = Branches._write  # pyright: ignore[reportPrivateUsage]
+
+    async def look_first(*arguments: Any) -> Any:
+        await branches.repair()
+        return await original(*arguments)
+
+    monkeypatch.setattr(Branches, "_write", look_first)
+    await branches.fork(Caller(), root, Branch(worktree="new"))
+    assert len((await server.client.get("/api/worktrees"))["worktrees"]) == 1
+    assert len([path for path in server.root.rglob(".worktrees/*") if path.is_dir()]) == 1

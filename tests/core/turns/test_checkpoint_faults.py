@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from bough.core.checkpoints.take import FolderState
+from bough.core.checkpoints.take import Checkpoints, FolderState
 from bough.errors import Internal
 from bough.git import checkpoint_refs
-from bough.model.checkpoint import Checkpoint
-from tests.core.helpers import add_agent, open_session
+from tests.core.helpers import add_agent, messages, open_session
 from tests.support.client import Json
+from tests.support.eventually import eventually
 from tests.support.repos import git
 from tests.support.server import Running, serving
 
@@ -35,7 +36,32 @@ async def test_a_turn_that_was_never_sent_leaves_no_ref(tmp_path: Path) -> None:
         program.unlink()
         ended = await server.client.wait_task(await server.client.prompt(session, "[[say heron]]"))
         assert ended["status"] == "failed"
-        assert checkpoint_ids(server.root / "repo0") == []
+        await eventually(lambda: checkpoint_ids(server.root / "repo0") == [], "the ref is dropped")
+
+
+async def test_a_turn_that_fails_does_not_wait_for_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W4: A person learns why an agent cannot start, however long git takes, and the slot is free again."""
+    program = tmp_path / "agent"
+    program.touch(0o755)
+    add_agent(tmp_path, "absent", [str(program)])
+    begun = asyncio.Event()
+
+    async def scan_forever(*_arguments: object) -> FolderState:
+        begun.set()
+        await asyncio.Event().wait()
+        return FolderState()
+
+    monkeypatch.setattr(Checkpoints, "_taken", scan_forever)
+    monkeypatch.setattr(Checkpoints, "after", lambda *_arguments: asyncio.sleep(0, FolderState()))
+    async with serving(tmp_path) as server:
+        session = await open_session(server, agent="absent")
+        program.unlink()
+        ended = await server.client.wait_task(await server.client.prompt(session, "[[say heron]]"))
+        assert begun.is_set()
+        [shown] = await messages(server.client, session, "error")
+        assert (ended["status"], shown["code"]) == ("failed", "agent_missing")
 
 
 async def test_a_checkpoint_without_a_ref_says_so(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +85,5 @@ async def test_a_stored_checkpoint_keeps_its_ref(server: Running) -> None:
     await server.client.wait_task(task)
     row = await before(server, task)
     checkpoints = server.services.runner.checkpoints
-    stored: Checkpoint = await checkpoints.get(row["id"])
-    await checkpoints.discard(FolderState(None, stored))
+    await checkpoints.discard(str(server.root / "repo0"), task, row["ref"])
     assert row["ref"] in checkpoint_ids(server.root / "repo0")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -161,17 +163,27 @@ async def test_a_turn_that_nobody_runs_gets_an_owner(server: Running) -> None:
     assert (await messages(client, session, "error"))[0]["code"] == "turn_lost"
 
 
-async def test_a_checkpoint_has_its_ref_before_its_row(server: Running) -> None:
-    """W4, Q4: the files before a task are kept by git from the moment that they are recorded."""
-    client = server.client
-    session = await open_session(server, permissionMode="bypassPermissions")
-    repo = server.root / "repo0"
-    (repo / "note").write_text("precious")
-    with failing(server.services.store.db, "transaction", TREES.tell_asides, 1, "lost"):
-        task = await client.prompt(session, "[[run rm note]]")
-        await client.wait_task(task)
-    row = (await client.get(f"/api/tasks/{task}"))["checkpoints"]["before"]
-    assert git_output(repo, "rev-parse", row["ref"]) == row["sha"]
+async def test_a_checkpoint_has_its_ref_before_its_row(tmp_path: Path) -> None:
+    """W4, Q4: the files before a task are kept by git from the moment that they are recorded: a server that dies right
+    after that commit leaves them to git."""
+    crash = {"CRASH": "after:tell_asides"}
+    async with ServerProcess(
+        tmp_path / "data", tmp_path / "work", env=crash, module="tests.support.crashing_server"
+    ) as server:
+        repo_path = make_repo(server.root / "repo")
+        async with server.client() as client:
+            repo = await client.repo(repo_path)
+            session = (await client.session(repo["id"], permissionMode="bypassPermissions"))["id"]
+            (repo_path / "note").write_text("precious")
+            with contextlib.suppress(httpx.HTTPError):
+                await client.prompt(session, "[[run rm note]]")
+        assert server.process is not None
+        async with asyncio.timeout(60):
+            await server.process.wait()
+        [ref] = git_output(repo_path, "for-each-ref", "--format=%(refname)", "refs/bough").split()
+        assert git_output(repo_path, "show", f"{ref}:note") == "precious"
+        git_output(repo_path, "gc", "--prune=now", "--quiet")
+        assert git_output(repo_path, "show", f"{ref}:note") == "precious"
 
 
 async def test_a_missing_ref_is_written_at_the_next_start(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from bough.core.store.patience import patiently
 from bough.core.store.sql import CHECKPOINTS, RESTORES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import agent_notes
-from bough.errors import BoughError, Conflict
+from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
 from bough.git.threads import in_thread
@@ -172,6 +172,9 @@ class Restoring:
                 continue
             try:
                 await self._complete(job)
+            except Unavailable:
+                # The start fails with this reason. The files are restored, and the next start says so.
+                raise
             except (BoughError, OSError) as error:
                 reason = error.message if isinstance(error, BoughError) else str(error)
                 log.error("restore_not_completed", restore=job.id, error=reason)
@@ -179,8 +182,9 @@ class Restoring:
 
     async def _complete(self, job: Restore) -> None:
         """Restores the files that a cut-off restore had not reached."""
-        target = await self._checkpoints.get(job.checkpoint_id)
-        undo = await self._checkpoints.get(job.id)
+        target, undo = await asyncio.gather(
+            *(patiently(lambda id=id: self._checkpoints.get(id), "a restore") for id in (job.checkpoint_id, job.id))
+        )
         cwd = target.cwd
         await self._checkpoints.check_folder(cwd)
         sha = await require_commit(cwd, target)

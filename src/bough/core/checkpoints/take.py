@@ -75,6 +75,8 @@ class Checkpoints:
         self.folders = Folders()
         # The files that each running task started with.
         self._begun: dict[str, Checkpoint] = {}
+        # What drops the files of tasks that never began, by task.
+        self._abandoning: dict[str, asyncio.Task[None]] = {}
 
     # Called by the runner
 
@@ -86,6 +88,8 @@ class Checkpoints:
             pass
         if task.sent_attempt:
             return FolderState()
+        if (dropping := self._abandoning.get(task.id)) is not None:
+            await asyncio.wait((dropping,))
         taken = await self._taken(task, session, "before")
         if taken.checkpoint is not None and taken.checkpoint.sha is not None:
             await self._keep(taken.checkpoint)
@@ -97,21 +101,37 @@ class Checkpoints:
         if checkpoint is not None and checkpoint.sha is not None and checkpoint.task_id is not None:
             self._begun[checkpoint.task_id] = checkpoint
 
-    async def discard(self, taken: FolderState) -> None:
+    def abandon(self, task: Task, session: Session, taking: asyncio.Task[FolderState]) -> None:
+        """Stops taking the files before a task that ended before its prompt was sent, and drops them. The end of the
+        task waits for neither."""
+        job = asyncio.create_task(self._abandon(task, session, taking), name=f"abandon {task.id}")
+        self._abandoning[task.id] = job
+        job.add_done_callback(lambda _done: self._abandoning.pop(task.id, None))
+
+    async def _abandon(self, task: Task, session: Session, taking: asyncio.Task[FolderState]) -> None:
+        taking.cancel()
+        await asyncio.wait((taking,))
+        if not taking.cancelled():
+            taking.exception()
+        # It may have written the ref before it was stopped.
+        await self.discard(session.cwd, task.id, refs.ref_name(session.id, task.id, "before"))
+
+    async def close(self) -> None:
+        """Ends what goes on in the background."""
+        jobs = list(self._abandoning.values())
+        for job in jobs:
+            job.cancel()
+        if jobs:
+            await asyncio.wait(jobs)
+
+    async def discard(self, cwd: str, task_id: str, ref: str) -> None:
         """Drops the ref of files before a task that ended before its prompt was sent, unless they were stored all the
         same: the reply may have been lost."""
-        checkpoint = taken.checkpoint
-        if checkpoint is None or checkpoint.ref is None:
-            return
-        read, checkpoint_id = self._store.read, checkpoint.id
+        read = self._store.read
         with contextlib.suppress(BoughError, OSError):
-            stored = await patiently(
-                lambda: read(lambda tx: tx.one(CHECKPOINTS.get, Checkpoint, id=checkpoint_id)),
-                "a checkpoint",
-                within=UNDO_WITHIN,
-            )
-            if stored is None:
-                await refs.drop(checkpoint.cwd, [checkpoint.ref])
+            stored = await patiently(lambda: read(lambda tx: moments(tx, task_id)), "a checkpoint", within=UNDO_WITHIN)
+            if stored.before is None:
+                await refs.drop(cwd, [ref])
 
     async def after(self, task: Task, session: Session) -> FolderState:
         """Takes the files at the end of a task, or only the git state if its prompt was never sent."""

@@ -67,11 +67,12 @@ class WorktreeSessions:
         # Without a key, no request can find the worktree again: it carries a mark until its session exists.
         mark = for_branch.marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, SCOPE) if mark is None else (mark, for_branch.MARKS)
-        async with self._made(maker, scope, new) as worktree:
-            folder = for_branch.BranchFolder(worktree.id, worktree.path, mark)
-            return await self._sessions.create(
-                caller, new, worktree, lambda change: for_branch.clear_mark(change, folder)
-            )
+        with for_branch.held(self._worktrees, mark):
+            async with self._made(maker, scope, new) as worktree:
+                folder = for_branch.BranchFolder(worktree.id, worktree.path, mark)
+                return await self._sessions.create(
+                    caller, new, worktree, lambda change: for_branch.clear_mark(change, folder)
+                )
 
     async def _admissible(self, change: Change, new: NewSession) -> None:
         """Raises if the session would be refused, before the worktree is created."""

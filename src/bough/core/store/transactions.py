@@ -3,7 +3,9 @@ repeated requests."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
 import msgspec
@@ -34,6 +36,8 @@ CHANNEL_APPROVALS = "bough_approvals"
 # A person has changed which hosts strictly confined agents may reach.
 CHANNEL_HOSTS = "bough_hosts"
 
+# Seconds for which the database may fail while a server starts.
+START_WITHIN = 30.0
 # A longer message is announced without its content, to keep the events table small.
 LARGEST_EVENT_CONTENT = 64 * 1024
 
@@ -156,10 +160,44 @@ class Store:
         # Whether the hub receives notifications of commits. If so, `_unheard` holds the events of commits that it has
         # not been notified of, by their last cursor.
         self.followed = False
+        # When to give up: whether the server stops, how long the database may fail, and since when reads and writes do:
+        # on a full disk reads succeed.
+        self._stopping = False
+        self._longest_outage: float | None = None
+        self._failing_since: dict[str, float] = {}
         self._unheard: dict[int, list[Event]] = {}
 
     async def read(self, work: Callable[[Tx], Awaitable[T]], *, long: bool = False) -> T:
-        return await self.db.read(work, long=long)
+        with self._noting_failures("read"):
+            return await self.db.read(work, long=long)
+
+    def hurry(self) -> None:
+        """Makes everything that waits for the database try once more at most, because the server stops."""
+        self._stopping = True
+        self.db.hurry()
+
+    @contextlib.contextmanager
+    def starting(self) -> Generator[None]:
+        """Makes everything inside give up if the database fails for too long, so that the start fails with a reason
+        instead of waiting for ever."""
+        self._longest_outage = START_WITHIN
+        try:
+            yield
+        finally:
+            self._longest_outage = None
+
+    @contextlib.contextmanager
+    def _noting_failures(self, kind: str) -> Generator[None]:
+        """Marks failures as final, so that `patiently` does not try again, if there is no time for it."""
+        began = time.monotonic()
+        try:
+            yield
+        except Unavailable as error:
+            since = self._failing_since.setdefault(kind, began)
+            too_long = self._longest_outage is not None and time.monotonic() - since > self._longest_outage
+            error.is_final = error.is_final or self._stopping or too_long
+            raise
+        self._failing_since.pop(kind, None)
 
     async def ping(self) -> None:
         """Raises `Unavailable` if the database does not answer, or would not store what is written now."""
@@ -182,7 +220,8 @@ class Store:
             return result
 
         try:
-            return await self.db.transaction(run)
+            with self._noting_failures("write"):
+                return await self.db.transaction(run)
         except BaseException:
             self._forget(events)
             raise

@@ -96,7 +96,7 @@ class Executor:
                         self.execute(call)
                     for call in await self._store.read(lambda tx: tx.all(CALLS.untold, Call)):
                         if call.handed_at is not None or call.id not in self._wait_counts:
-                            await self._store.write(lambda change, call=call: tool_call.report_outcome(change, call))
+                            await self._tell_outcome(call)
                 except Exception as error:
                     # Whatever failed, other calls must be carried out too.
                     log.warning("calls_not_carried_out", error=str(error) or repr(error))
@@ -109,6 +109,15 @@ class Executor:
                         await woken.wait()
         finally:
             forget()
+
+    async def _tell_outcome(self, call: Call) -> None:
+        """Tells a session the outcome of its call. One that cannot be told keeps no other from being told."""
+        try:
+            await self._store.write(lambda change: tool_call.report_outcome(change, call))
+        except Unavailable:
+            raise
+        except Exception as error:
+            log.warning("outcome_not_told", call=call.id, error=str(error) or repr(error))
 
     async def close(self) -> None:
         """Waits for the calls and other tasks under way, and cancels those that take too long."""
@@ -170,6 +179,9 @@ class Executor:
                 lambda: self._carry_out(call, action, arguments), "a call", call=call.id, tool=call.tool
             )
             state = "done"
+        except Unavailable:
+            # The server stops. The call may be done or not; the next server finds out.
+            raise
         except BoughError as error:
             state, outcome = "failed", {"code": error.code, "message": error.message}
         except Exception as error:

@@ -162,6 +162,10 @@ class Branches:
         """Removes what the last server left of branches that it was creating."""
         await self._worktrees.repair()
 
+    async def run(self) -> None:
+        """Removes what branches that failed have left, until cancelled."""
+        await self._worktrees.run()
+
     async def close(self) -> None:
         """Waits for branches that are being created."""
         await self._worktrees.close()

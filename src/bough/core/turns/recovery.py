@@ -19,7 +19,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.turns.lost_turns import GONE
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
-from bough.errors import BoughError
+from bough.errors import BoughError, Unavailable
 from bough.model.task import Task
 from bough.storage.backend import Tx
 
@@ -55,6 +55,7 @@ class Recovery:
                 try:
                     await self._attach(keeper, tasks.get(keeper.session_id))
                 except Exception as error:
+                    _refuse_without_database(error)
                     # One agent that cannot be attached to does not keep the server from starting.
                     log.warning("agent_not_found_again", session=keeper.session_id, error=str(error))
                     await self._end_keeper(keeper.id)
@@ -110,7 +111,8 @@ class Recovery:
             session = await patiently(lambda: read(lambda tx: records.session(tx, task.session_id)), "recovery")
             await self._runner.remove_forged_link(session)
             await self._runner.lost_turns.repair(task)
-        except Exception:
+        except Exception as error:
+            _refuse_without_database(error)
             log.exception("turn_not_repaired", session=task.session_id, task=task.id)
             # Without its transcript, which may be what failed.
             failed = Outcome("failed", error=GONE)
@@ -118,6 +120,12 @@ class Recovery:
                 await self._store.write(lambda change: finish(change, task, failed, 0, None))
             except Exception:
                 log.exception("turn_not_ended", session=task.session_id, task=task.id)
+
+
+def _refuse_without_database(error: Exception) -> None:
+    """Raises the error if the server cannot start because its database fails: no agent or turn is to blame."""
+    if isinstance(error, Unavailable) and error.is_final:
+        raise error
 
 
 async def _wake(change: Change) -> None:

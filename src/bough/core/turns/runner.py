@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -62,8 +63,8 @@ class Runner:
         self.checkpoints = Checkpoints(store, settings)
         self.lost_turns = LostTurns(store, settings, agents)
         self._full_transcripts = FullTranscripts(self.cancel)
-        # Tasks whose agents are being stopped.
-        self.cancelling: set[str] = set()
+        # How many stops of each task are under way.
+        self.cancelling: Counter[str] = Counter()
 
     # Turns
 
@@ -157,7 +158,7 @@ class Runner:
             attached = await self._prompt_files(agent, task)
             sent_task = await turns.sent(self._store, task, session.permission_mode, taken, attached.notices)
             if sent_task is None:
-                await self.checkpoints.discard(taken)
+                self.checkpoints.abandon(task, session, files)
                 await self._end(claimed, Outcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
@@ -165,7 +166,7 @@ class Runner:
             # The next attempt writes the same ref.
             raise
         except BoughError:
-            await self.checkpoints.discard(await files)
+            self.checkpoints.abandon(task, session, files)
             raise
         finally:
             files.cancel()
@@ -323,7 +324,7 @@ class Runner:
         agent = self.agents.get(session_id)
         if agent is None or not agent.busy:
             return
-        self.cancelling.add(task.id)
+        self.cancelling[task.id] += 1
         try:
             async with asyncio.timeout(self._settings.stop_timeout):
                 await agent.cancel(f"{task.id}:{task.attempt}")
@@ -332,7 +333,8 @@ class Runner:
             log.warning("agent_ignored_cancel", session=session_id, task=task.id)
             await agent.end()
         finally:
-            self.cancelling.discard(task.id)
+            self.cancelling[task.id] -= 1
+            self.cancelling += Counter()  # forgets those that have ended
 
     async def ended(self, task_id: str) -> None:
         """Waits until a task has ended."""

@@ -150,7 +150,11 @@ class Scheduler:
     def _enforce_stops(self, tasks: list[Task]) -> None:
         """Stops turns whose rows say so, but whose agents nobody told: the request failed after its commit."""
         for task in tasks:
-            if task.id in self._stopping and task.id not in self._stops and task.id not in self._runner.cancelling:
+            agent = self._runner.agents.get(task.session_id)
+            if agent is None or not agent.busy:
+                # One that still starts is not sent the prompt of a task that is being stopped.
+                continue
+            if task.id in self._stopping and task.id not in self._stops and not self._runner.cancelling[task.id]:
                 log.warning("stop_taken_over", session=task.session_id, task=task.id)
                 stop = asyncio.create_task(self._runner.cancel(task.session_id, task), name=f"stop {task.id}")
                 self._stops[task.id] = stop

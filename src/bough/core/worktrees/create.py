@@ -184,11 +184,13 @@ class WorktreeCreation:
             "a new worktree",
             within=UNDO_WITHIN,
         )
+        in_doubt = False
         try:
             hook_error = await self._checkout(repo, common, path, branch, lock, start)
+            in_doubt = True
             return await self._finish(caller, scope, repo, row, hook_error)
         except BaseException:
-            await asyncio.shield(self._undo_all(caller, scope, repo, row))
+            await asyncio.shield(self._undo_all(caller, scope, repo, row, in_doubt=in_doubt))
             raise
 
     async def _checkout(
@@ -306,7 +308,15 @@ class WorktreeCreation:
         if jobs:
             await asyncio.wait(jobs)
 
-    async def _undo_all(self, caller: Caller, scope: KeyScope, repo: Repo, row: Worktree) -> None:
+    async def _undo_all(self, caller: Caller, scope: KeyScope, repo: Repo, row: Worktree, *, in_doubt: bool) -> None:
+        """Undoes a worktree and its key. One that may be stored as made is undone only if it is not."""
+        if in_doubt:
+            read = self._store.read
+            known = await patiently(
+                lambda: read(lambda tx: tx.one(WORKTREES.get, Worktree, id=row.id)), "a worktree", within=UNDO_WITHIN
+            )
+            if known is not None and known.status != "making":
+                return
         await self.undo(repo, row)
         await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
 

@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -20,10 +21,11 @@ from bough.core.store.idempotency import RecordScope, forget_answer
 from bough.core.store.sql import REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start
-from bough.core.worktrees.repair import REPAIR_WITHIN
+from bough.core.worktrees.repair import LOOK_EVERY, REPAIR_WITHIN
 from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Invalid
 from bough.git.working_copy.snapshot import TooMuch
+from bough.git.working_copy.status import files
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller, Session
 from bough.model.values.ids import new_id
@@ -39,6 +41,10 @@ SCOPE = "sessions.branch.worktree"
 MARKS = "sessions.branch.mark"
 # Their scope as it is stored; these keys are kept however old they are.
 STORED_MARKS = f"system::{MARKS}"
+# Seconds for which everything in progress is waited for at the end.
+CLOSE_WITHIN = 10.0
+# Seconds in which a worktree gets its files; later changes are somebody's work.
+MAKING_TAKES = 600.0
 # Characters of a title that go into a branch name.
 LONGEST_SLUG = 40
 
@@ -80,9 +86,9 @@ class BranchWorktrees:
         return await asyncio.shield(job)
 
     async def close(self) -> None:
-        """Waits for everything in progress."""
+        """Waits for everything in progress, but not for long: the next start undoes the rest."""
         if self._creating:
-            await asyncio.wait(self._creating)
+            await asyncio.wait(self._creating, timeout=CLOSE_WITHIN)
 
     @contextlib.asynccontextmanager
     async def turn(self, caller: Caller, source: Session) -> AsyncGenerator[None]:
@@ -106,12 +112,13 @@ class BranchWorktrees:
         name = request.branch or f"{_slug(request.title)}-{_suffix(caller, source)}"
         mark = marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, RecordScope(SCOPE, "sessions", source.id)) if mark is None else (mark, MARKS)
-        worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, request.path), scope, start)
-        try:
-            yield BranchFolder(worktree.id, worktree.path, mark)
-        except BaseException:
-            await asyncio.shield(self._worktrees.withdraw(maker, scope, worktree, new=new))
-            raise
+        with held(self._worktrees, mark):
+            worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, request.path), scope, start)
+            try:
+                yield BranchFolder(worktree.id, worktree.path, mark)
+            except BaseException:
+                await asyncio.shield(self._worktrees.withdraw(maker, scope, worktree, new=new))
+                raise
 
     @contextlib.asynccontextmanager
     async def create_all(
@@ -135,15 +142,29 @@ class BranchWorktrees:
                 folders.append(folder)
             yield start, folders
 
+    async def run(self) -> None:
+        """Removes worktrees whose sessions could not be stored, and which could not be removed at once, until
+        cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            try:
+                await self.repair()
+            except Exception as error:
+                log.warning("worktrees_not_repaired", error=str(error))
+
     async def repair(self) -> None:
-        """Removes worktrees that the last server created for branches that never opened. Someone may have found them
-        since, so their contents are kept on recovery refs."""
+        """Removes worktrees that were created for sessions that never opened. Someone may have found them since, so
+        their contents are kept on recovery refs, and those that someone has changed stay."""
         left = await self._store.stored_answers(marked(""), MARKS, Worktree)
-        await asyncio.gather(*(self._repair(marked(key), made) for key, made in left.items()))
+        abandoned = [(key, made) for key, made in left.items() if key not in self._worktrees.open_marks]
+        await asyncio.gather(*(self._repair(marked(key), made) for key, made in abandoned))
 
     async def _repair(self, mark: Caller, made: Worktree) -> None:
         try:
-            if await self._store.read(lambda tx: _left(tx, made)):
+            row = await self._store.read(lambda tx: _left(tx, made))
+            if row is not None and await _is_changed(row, made):
+                log.info("worktree_kept", worktree=row.id, path=row.path, reason="somebody has changed it")
+            elif row is not None:
                 # A slow removal continues in the background after start-up.
                 async with asyncio.timeout(REPAIR_WITHIN):
                     branch = "delete" if made.branch_made else "keep"
@@ -193,12 +214,52 @@ def marked(key: str) -> Caller:
     return Caller("system", None, key, door="server")
 
 
-async def _left(tx: Tx, made: Worktree) -> bool:
-    """Tells whether a worktree exists in which no session ever worked."""
+@contextlib.contextmanager
+def held(worktrees: Worktrees, mark: Caller | None) -> Generator[None]:
+    """Keeps the worktree with this mark from being removed while its session is created."""
+    key = mark.idempotency_key if mark is not None else None
+    if key is None:
+        yield
+        return
+    worktrees.open_marks.add(key)
+    try:
+        yield
+    finally:
+        worktrees.open_marks.discard(key)
+
+
+async def _left(tx: Tx, made: Worktree) -> Worktree | None:
+    """Returns the worktree if it exists and no session ever worked in it."""
     row = await tx.one(WORKTREES.get, Worktree, id=made.id)
     if row is None or row.removed_at is not None:
+        return None
+    return None if await tx.all(WORKTREES.sessions, SessionUse, id=made.id, limit=1) else row
+
+
+async def _is_changed(row: Worktree, made: Worktree) -> bool:
+    """Tells whether somebody has changed a worktree since it was made: its name or card, its commit, or its files."""
+    if any(getattr(row, name) != getattr(made, name) for name in ("name", "notes", "board_id", "x", "y")):
+        return True
+    try:
+        status = await files(row.path)
+        if status.sha != made.base_sha:
+            return True
+        return await asyncio.to_thread(
+            _has_newer, Path(row.path), [*(name for name, _ in status.changed), *status.untracked]
+        )
+    except (BoughError, OSError):
         return False
-    return not await tx.all(WORKTREES.sessions, SessionUse, id=made.id, limit=1)
+
+
+def _has_newer(folder: Path, names: list[str]) -> bool:
+    """Tells whether a file was changed after the worktree and its setup were done. Compares times of the file system
+    only, because a clock may have been set since."""
+    done = (folder / ".git").lstat().st_mtime + MAKING_TAKES
+    for name in names:
+        with contextlib.suppress(OSError):
+            if (folder / name).lstat().st_mtime > done:
+                return True
+    return False
 
 
 def _whose(caller: Caller, source: Session) -> tuple[str, str, str]:

@@ -38,6 +38,8 @@ class WorktreeRepair:
         self._store = store
         self._creation = creation
         self._removal = removal
+        # What has been logged, by worktree: a repository that is gone fails at every look.
+        self._failures: dict[str, str] = {}
 
     async def run(self) -> None:
         """Repairs until cancelled."""
@@ -72,12 +74,15 @@ class WorktreeRepair:
                     await self._store.write(lambda change: records.update(change, row.id, **done))
                 else:
                     return
+            self._failures.pop(row.id, None)
             log.info("worktree_repaired", worktree=row.id, path=row.path, was=row.status)
         except Busy as error:
             # Somebody works on it, or a git process that outlived the last server.
             log.info("worktree_not_repaired", worktree=row.id, path=row.path, error=error.message)
         except (BoughError, OSError) as error:
-            log.warning("worktree_not_repaired", worktree=row.id, path=row.path, error=str(error))
+            if self._failures.get(row.id) != str(error):
+                self._failures[row.id] = str(error)
+                log.warning("worktree_not_repaired", worktree=row.id, path=row.path, error=str(error))
 
 
 async def _lock(row: Worktree, repo: Repo) -> contextlib.AbstractAsyncContextManager[object]:

@@ -64,6 +64,8 @@ class Worktrees:
         self._creation = WorktreeCreation(store, settings)
         self._removal = Removal(store, settings, self._creation)
         self._repair = WorktreeRepair(store, self._creation, self._removal)
+        # The marks of worktrees whose sessions are being created.
+        self.open_marks: set[str] = set()
 
     async def create(self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE) -> Worktree:
         """Creates a worktree of a branch, or adopts the one at `path` if no branch is given. Waits for the setup unless

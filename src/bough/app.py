@@ -68,7 +68,7 @@ from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
 from bough.data_folder_lock import only_one
 from bough.errors import Busy
-from bough.git.safe import written_paths
+from bough.git.safe import opened_paths
 from bough.settings import Settings
 from bough.storage import migrate
 from bough.storage.backend import Backend
@@ -251,7 +251,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.callbacks.exclude(
             agent.name for agent in services.catalog.entries() if not agent.quirks.takes_reports
         )
-        written_paths.allow(services.settings.sandbox_write_paths)
+        await asyncio.to_thread(opened_paths.open_all, services.settings.sandbox_write_paths)
         await services.git_permissions.load()
         with services.store.starting():
             await services.worktrees.repair()

@@ -4,6 +4,7 @@ its conversations and its login, but no settings that others obey."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,51 +14,120 @@ import pytest
 
 from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import ModeSettings
-from bough.agents.catalog.prepare import prepare
+from bough.agents.catalog.prepare import folder_name, prepare
 from bough.agents.sandbox.copies import FOLDER, NEEDED_FOR, copied
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
 from bough.agents.sandbox.profile import arguments
+from bough.core.live_agents.confinement import own_files
 from tests.attacks.box_agents import available, needs_sandbox
 from tests.support.repos import make_repo
 
-# What later sessions or the user's own agent would obey or run. A name that ends with a slash is a folder.
-SETTINGS = {
+# The folder of each agent in the home folder, and names in it that the agents' programs know. A name that ends with a
+# slash is a folder.
+NAMES = {
     "claude-code": (
-        *("~/.claude.json", "~/.claude/settings.json", "~/.claude/settings.local.json"),
-        *("~/.claude/CLAUDE.md", "~/.claude/hooks/", "~/.claude/plugins/", "~/.claude/skills/", "~/.claude/agents/"),
-        *("~/.claude/shell-snapshots/", "~/.claude/output-styles/"),
+        "~/.claude",
+        *("CLAUDE.md", "settings.json", "settings.local.json", "scheduled_tasks.json", "launch.json", "daemon.json"),
+        *(
+            "loop.md",
+            "remote-settings.json",
+            "policy-limits.json",
+            "cowork_settings.json",
+            ".config.json",
+            "history.jsonl",
+        ),
+        *("agents/", "backups/", "commands/", "cowork_plugins/", "daemon/", "hooks/", "ide/", "jobs/", "local/"),
+        *("mcp-skill-archives/", "output-styles/", "plugins/", "projects/", "routines/", "rules/", "seed-admin/"),
+        *("session-env/", "shell-snapshots/", "skills/", "state/", "statsig/", "workflows/"),
     ),
-    "codex": (
-        *("$CODEX_HOME/config.toml", "$CODEX_HOME/codex", "$CODEX_HOME/AGENTS.md", "$CODEX_HOME/AGENTS.override.md"),
-        *("$CODEX_HOME/.env", "$CODEX_HOME/hooks.json", "$CODEX_HOME/rules/", "$CODEX_HOME/skills/"),
-        *("$CODEX_HOME/shell_snapshots/", "$CODEX_HOME/tmp/", "~/.codex/config.toml", "~/.codex/AGENTS.md"),
-    ),
+    "codex": ("~/.codex", "config.toml", "AGENTS.md", "hooks.json", "rules/", "skills/", "prompts/"),
     "gemini": (
-        *("~/.gemini/settings.json", "~/.gemini/GEMINI.md", "~/.gemini/trustedFolders.json"),
-        *("~/.gemini/commands/", "~/.gemini/extensions/", "~/.gemini/policies/", "~/.gemini/agents/"),
+        "~/.gemini",
+        *("settings.json", ".env", "GEMINI.md", "trustedFolders.json", "trusted_hooks.json", "keybindings.json"),
+        *(
+            "acknowledgments/",
+            "agents/",
+            "bin/",
+            "commands/",
+            "extensions/",
+            "history/",
+            "policies/",
+            "skills/",
+            "tmp/",
+        ),
     ),
     "opencode": (
-        *("~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc", "~/.config/opencode/config.json"),
-        *("~/.config/opencode/plugin/", "~/.config/opencode/tool/", "~/.config/opencode/agent/"),
-        *("~/.config/opencode/commands/", "~/.config/opencode/AGENTS.md"),
+        "~/.config/opencode",
+        *("opencode.json", "opencode.jsonc", "config.json", "package.json", "AGENTS.md", "tui.json"),
+        *("agent/", "command/", "mode/", "node_modules/", "plugin/", "skill/", "themes/", "tool/"),
     ),
-    "copilot": ("~/.copilot/mcp-config.json", "~/.copilot/hooks/", "~/.copilot/agents/", "~/.copilot/skills/"),
-    "qwen": ("~/.qwen/settings.json", "~/.qwen/extensions/", "~/.qwen/agents/"),
+    "copilot": (
+        "~/.copilot",
+        *("config.json", "settings.json", "mcp-config.json", "copilot-instructions.md", "permissions-config.json"),
+        *("agents/", "hooks/", "pkg/", "plugins/", "skills/"),
+    ),
+    "qwen": (
+        "~/.qwen",
+        *("settings.json", ".env", "QWEN.md", "memory.md", "trustedFolders.json", "mcpApprovals.json"),
+        *("agents/", "bin/", "channels/", "commands/", "extensions/", "skills/", "workflows/", "worktrees/"),
+    ),
 }
-# What must outlive the process: conversations and renewed logins.
+# The only paths in the home folder that a confined agent changes: conversations and logins.
+ALLOWED = {
+    "claude-code": (
+        r"\.claude/(projects/{cwd}|todos|tasks|plans|file-history)(?!/memory)(/.*)?",
+        r"\.claude/\.credentials\.json",
+        r"\.cache/claude-cli-nodejs/.*",
+    ),
+    "codex": (r"\.codex/auth\.json",),
+    "gemini": (r"\.gemini/(oauth_creds|google_accounts)\.json",),
+    "opencode": (r"\.local/share/opencode/(?!bin/|repos/|snapshot/).*",),
+    "copilot": (r"\.copilot/(history-)?session-state/.*",),
+    "qwen": (
+        r"\.qwen/(projects/{cwd}/(chats|subagents)|file-history|plans|todos)/.*",
+        r"\.qwen/oauth_creds\.json",
+    ),
+}
+# In Bough's own folder for the agent, which all sessions share.
+SHARED = (
+    *("config.toml", "codex", "AGENTS.md", "AGENTS.override.md", ".env", "hooks.json", "managed_config.toml"),
+    *("requirements.toml", "environments.toml", "rules/", "skills/", "agents/", "memories/", "packages/"),
+    *("shell_snapshots/", "tmp/"),
+)
+# What must outlive the process: conversations and renewed logins, which exist before.
 KEPT = {
-    "claude-code": ("~/.claude/projects/x/talk.jsonl", "~/.claude/.credentials.json"),
+    "claude-code": ("~/.claude/projects/{cwd}/talk.jsonl", "~/.claude/.credentials.json"),
     "codex": ("$CODEX_HOME/sessions/talk.jsonl", "$CODEX_HOME/state.sqlite", "~/.codex/auth.json"),
-    "gemini": ("~/.gemini/tmp/x/talk.json", "~/.gemini/oauth_creds.json"),
+    "gemini": ("~/.gemini/oauth_creds.json",),
     "opencode": ("~/.local/share/opencode/talk.db", "~/.local/share/opencode/auth.json"),
-    "copilot": ("~/.copilot/session-state/talk", "~/.copilot/config.json"),
-    "qwen": ("~/.qwen/tmp/talk", "~/.qwen/oauth_creds.json"),
+    "copilot": ("~/.copilot/session-state/talk",),
+    "qwen": ("~/.qwen/projects/{cwd}/chats/talk", "~/.qwen/oauth_creds.json"),
 }
+LOGINS = ("~/.claude/.credentials.json", "~/.codex/auth.json", "~/.gemini/oauth_creds.json", "~/.qwen/oauth_creds.json")
+# Agents replace a file, and if that fails write into it.
+KEEP = """
+for path in "$@"; do
+    mkdir -p "$(dirname "$path")"
+    { echo "written evil" > "$path.tmp" && mv -f "$path.tmp" "$path"; } || echo "written evil" > "$path"
+done
+echo done
+"""
 WRITE = """
 for path in "$@"; do
     mkdir -p "$(dirname "$path")"
     echo "written evil" > "$path" || { mv "$path" "$path.old" && echo "written evil" > "$path"; }
     rm -f "$path.new"; echo "written evil" > "$path.new" && mv -f "$path.new" "$path"
+done
+# Everything that there is, everywhere below the home folder, and new names everywhere.
+find "$HOME" -mindepth 1 | while read -r path; do
+    if [ -d "$path" ]; then
+        echo "written evil" > "$path/evil"; mkdir -p "$path/evil.d"; echo "written evil" > "$path/evil.d/evil"
+    else
+        echo "written evil" >> "$path"; rm -f "$path"; echo "written evil" > "$path"; ln -sf /tmp "$path.link"
+    fi
+done
+find "$HOME" -mindepth 2 -maxdepth 4 -type d | while read -r path; do
+    mv "$path" "$path.moved" && mkdir "$path" && echo "written evil" > "$path/evil"
 done
 echo done
 """
@@ -80,9 +150,10 @@ class Agent:
 
     def path(self, name: str) -> Path:
         name = name.replace("~", str(self.home)).replace("$CODEX_HOME", self.env.get("CODEX_HOME", ""))
+        name = name.replace("{cwd}", folder_name(str(self.repo)))
         return Path(f"{name}evil" if name.endswith("/") else name)
 
-    def write(self, *names: str) -> None:
+    def write(self, *names: str, script: str = WRITE) -> None:
         """Starts the box and writes to all paths in it, in several ways."""
         own = {"HOME": str(self.home)}
         prepared = prepare(self.entry, self.data, str(self.repo), ModeSettings(), own)
@@ -94,49 +165,93 @@ class Agent:
                 data=self.data,
                 env=prepared.env,
                 command=["sh"],
-                state=prepared.state,
-                copied_state=prepared.copied_state,
-                private_state=prepared.private_state,
-                protected_state=prepared.protected_state,
+                own=own_files(prepared),
                 readable=prepared.readable,
             )
         )
         assert available.program is not None
         paths = [str(self.path(name)) for name in names]
-        command = [*arguments(available.program, box), "--", "sh", "-c", WRITE, "sh", *paths]
+        command = [*arguments(available.program, box), "--", "sh", "-c", script, "sh", *paths]
         env = box_env(prepared.env, self.data)
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
         assert done.stdout == "done\n", done.stderr
 
 
 @needs_sandbox
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("known", [True, False], ids=["existing", "missing"])
-def test_settings_are_not_written(tmp_path: Path, name: str, known: bool) -> None:
-    """S6: Neither existing settings nor missing ones become the agent's."""
+def test_nothing_but_conversations_and_logins_is_written(tmp_path: Path, name: str, known: bool) -> None:
+    """S6: Whatever a confined agent creates, changes, moves or removes: of the home folder, only what it must keep is
+    changed."""
     agent = Agent(tmp_path, name)
+    folder, *names = NAMES[name]
     if known:
-        for setting in SETTINGS[name]:
-            path = Path(setting.replace("~", str(agent.home)))
-            if setting.startswith("~") and not setting.endswith("/"):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text("" if path.suffix == ".toml" else "{}\n")
-    agent.write(*SETTINGS[name])
-    written = [setting for setting in SETTINGS[name] if _is_evil(agent.path(setting))]
-    assert written == []
+        for setting in names:
+            path = agent.path(f"{folder}/{setting}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("kept\n" if path.suffix != ".toml" else "")
+        agent.path(f"{folder}/link").symlink_to(agent.path(f"{folder}/{names[0]}"))
+    # The first start creates the folders that it needs.
+    agent.write(script="echo done")
+    before = _contents(agent.home)
+    agent.write(*(f"{folder}/{setting}" for setting in names))
+    after = _contents(agent.home)
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    allowed = [pattern.replace("{cwd}", folder_name(str(agent.repo))) for pattern in ALLOWED[name]]
+    assert {path for path in changed if not any(re.fullmatch(pattern, path) for pattern in allowed)} == set()
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", NAMES)
+def test_a_start_creates_no_settings(tmp_path: Path, name: str) -> None:
+    """S6: A start leaves nothing in the home folder that the user's own agent could take for settings: only folders,
+    and files that say nothing."""
+    agent = Agent(tmp_path, name)
+    agent.write(script="echo done")
+    assert {path: text for path, text in _contents(agent.home).items() if text not in ("folder", "{}\n")} == {}
+
+
+@needs_sandbox
+def test_later_sessions_obey_nothing(tmp_path: Path) -> None:
+    """S6: In the folder that all sessions of Codex share, neither existing settings nor missing ones become the
+    agent's."""
+    agent = Agent(tmp_path, "codex")
+    agent.write()
+    agent.write(*(f"$CODEX_HOME/{setting}" for setting in SHARED))
+    assert [setting for setting in SHARED if _is_evil(agent.path(f"$CODEX_HOME/{setting}"))] == []
 
 
 @needs_sandbox
 @pytest.mark.parametrize("name", KEPT)
 def test_conversations_and_logins_are_kept(tmp_path: Path, name: str) -> None:
-    """S6: What the agent must remember is written outside the box, too."""
+    """S6: What the agent must remember is written outside the box, too, also if it replaces the files."""
     agent = Agent(tmp_path, name)
-    for login in ("~/.codex/auth.json",):
-        path = Path(login.replace("~", str(agent.home)))
+    for login in LOGINS:
+        path = agent.path(login)
         path.parent.mkdir(parents=True)
         path.write_text("{}")
-    agent.write(*KEPT[name])
-    assert all(_is_evil(agent.path(path)) for path in KEPT[name])
+    agent.write(script="echo done")
+    agent.write(*KEPT[name], script=KEEP)
+    assert [path for path in KEPT[name] if not _is_evil(agent.path(path))] == []
+
+
+@needs_sandbox
+def test_linked_settings_are_seen_and_kept(tmp_path: Path) -> None:
+    """S6: Settings that are links into another folder, and a linked folder of settings, are read as they are."""
+    agent = Agent(tmp_path, "claude-code")
+    real = agent.home / "dotfiles"
+    (real / "skills").mkdir(parents=True)
+    (real / "projects").mkdir()
+    (real / "settings.json").write_text("kept\n")
+    (agent.home / "elsewhere").mkdir()
+    (agent.home / ".claude").symlink_to("elsewhere")
+    for name in ("settings.json", "skills", "projects"):
+        (agent.home / "elsewhere" / name).symlink_to(real / name)
+    agent.write("~/.claude/settings.json", "~/.claude/skills/", "~/.claude/projects/{cwd}/talk")
+    assert (real / "settings.json").read_text() == "kept\n"
+    assert list((real / "skills").iterdir()) == []
+    assert _is_evil(real / "projects" / folder_name(str(agent.repo)) / "talk")
+    agent.write(script='cat "$HOME/.claude/settings.json" >&2 && ls "$HOME/.claude/skills" && echo done')
 
 
 @needs_sandbox
@@ -188,3 +303,15 @@ def test_old_copies_are_removed(tmp_path: Path) -> None:
 
 def _is_evil(path: Path) -> bool:
     return path.is_file() and "evil" in path.read_text()
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    """Returns everything below a folder with what it is or says."""
+    found: dict[str, str] = {}
+    for path in folder.rglob("*"):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = f"link to {os.readlink(path)}"
+        else:
+            found[name] = "folder" if path.is_dir() else path.read_text()
+    return found

@@ -13,7 +13,9 @@ import pytest
 from bough.git import process, worktrees
 from bough.git.process import GitFailed
 from bough.git.run import git
-from bough.git.safe import landlock
+from bough.git.safe import landlock, opened_paths
+from bough.git.safe.configured import Place, find_place
+from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 
 
@@ -75,3 +77,71 @@ def _writable(folder: Path, rights: Mapping[str, int]) -> list[str]:
     thread.start()
     thread.join()
     return names
+
+
+async def test_a_hanging_look_for_the_repository_ends_with_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O2: A disk that hangs before git is started takes neither longer than the limit nor the threads of others."""
+    repo, other, back = str(make_repo(tmp_path / "repo")), str(make_repo(tmp_path / "other")), threading.Event()
+
+    def slow(cwd: str) -> Place | None:
+        if cwd == repo:
+            back.wait()
+        return find_place(cwd)
+
+    monkeypatch.setattr("bough.git.run.find_place", slow)
+    try:
+        for _ in range(40):
+            with pytest.raises(GitFailed, match="respond") as failure:
+                await git(repo, "status", timeout=0.05)
+            assert failure.value.code == "git_timeout"
+        assert "main" in await git(other, "status")
+    finally:
+        back.set()
+
+    async def responds() -> bool:
+        try:
+            return "main" in await git(repo, "status")
+        except GitFailed:
+            return False
+
+    await eventually(responds)
+
+
+def test_a_dead_folder_of_the_settings_holds_up_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: A folder of `sandbox_write` on a disk that does not respond is left out; the others are opened once."""
+    back, real = threading.Event(), os.path.realpath
+    (tmp_path / "good").mkdir()
+
+    def slow(path: Any) -> Any:
+        if str(path).endswith("dead"):
+            back.wait()
+        return real(path)
+
+    monkeypatch.setattr("bough.git.safe.opened_paths.os.path.realpath", slow)
+    try:
+        paths = [str(tmp_path / name) for name in ("dead", "good", "missing")]
+        opened_paths.open_all(paths, within=0.5)
+        assert list(opened_paths.opened()) == [str(tmp_path / "good")]
+    finally:
+        back.set()
+        opened_paths.open_all([])
+
+
+@pytest.mark.skipif(landlock.version() == 0, reason="The kernel has no Landlock.")
+async def test_git_works_on_file_systems_without_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O2: Where the kernel does not find its rules again, git runs without them, and links are still refused."""
+    repo, known = make_repo(tmp_path / "repo"), dict[int, bool]()
+    assert landlock.works_at(str(repo))
+    monkeypatch.setattr(landlock, "_works", known)
+
+    def add_nothing(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(landlock, "_add_rule", add_nothing)
+    assert not landlock.works_at(str(repo))
+    await git(str(repo), "update-ref", "refs/bough/heron", "HEAD")
+    (repo / ".git" / "objects" / "aa").symlink_to(tmp_path)
+    with pytest.raises(GitFailed, match="is a link"):
+        await git(str(repo), "hash-object", "-w", "README.md")

@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from bough.errors import Conflict, Internal
-from bough.git.safe import landlock, written_paths
+from bough.git.safe import landlock, opened_paths, written_paths
 
 T = TypeVar("T")
 
@@ -72,9 +72,13 @@ class GitProcess:
         self._given_up = threading.Event()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._limited = False
 
     def talk(self) -> tuple[bytes, bytes]:
         """Starts git and returns its output and errors."""
+        self._limited = (
+            self.start.confined and landlock.version() > 0 and written_paths.landlock_works(self._cwd, self.start.env)
+        )
         self._refuse_links()
         with self._lock:
             if self._given_up.is_set():
@@ -100,10 +104,6 @@ class GitProcess:
                 f"{link} is a link that leads out of the repository's refs, so git {name} was not run. Remove the "
                 "link, or add its target to the setting sandbox_write.",
             )
-
-    @property
-    def _limited(self) -> bool:
-        return self.start.confined and landlock.version() > 0
 
     def _started(self) -> subprocess.Popen[bytes]:
         def start() -> subprocess.Popen[bytes]:
@@ -131,7 +131,7 @@ def _in_limits(rights: Mapping[str, int], start: Callable[[], T]) -> T:
     def work() -> None:
         try:
             try:
-                landlock.enter(rights)
+                landlock.enter(rights, opened_paths.opened())
             except OSError as error:
                 raise GitFailed("git_failed", f"git was not run: {error}") from error
             result.set_result(start())

@@ -34,6 +34,9 @@ TIMEOUT = 60.0
 # Each thread only waits for a process. Pools of their own, so that a hanging git delays nothing else.
 THREADS = 16
 _free_threads = ThreadPoolExecutor(THREADS, "bough-git-free")
+_place_threads = ThreadPoolExecutor(THREADS, "bough-git-place")
+# Folders whose disk has not responded yet.
+_unanswered: set[str] = set()
 _guarded_threads: ThreadPoolExecutor | None = None
 # A killed git is gone at once, unless its disk does not respond.
 GRACE = 2.0
@@ -84,7 +87,7 @@ async def git(
     """Runs `git ARGUMENTS` in `cwd` and returns its output. Raises `GitFailed` for exit codes other than 0 and `fine`.
     Git keeps the files `hold` open while it runs, whatever happens to us. It writes only the repository's folders, and
     the `worktree` that it creates or removes."""
-    start = await _safe_start(cwd, arguments, env or {}, needs)
+    start = await _safe_start(cwd, arguments, env or {}, needs, timeout)
     start.worktree = worktree
     out = await _run(GitProcess(cwd, arguments, start, stdin, hold), timeout, fine)
     return out.decode("utf-8", "surrogateescape")
@@ -98,17 +101,16 @@ async def git_head(
     timeout: float = TIMEOUT,  # noqa: ASYNC109
 ) -> tuple[bytes, bool]:
     """Returns the first `limit` bytes of git's output, and whether there was more."""
-    start = await _safe_start(cwd, arguments, env or {}, NOTHING)
+    start = await _safe_start(cwd, arguments, env or {}, NOTHING, timeout)
     out = await _run(GitProcess(cwd, arguments, start, None, (), limit), timeout, (0,))
     return out[:limit], len(out) > limit
 
 
-async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs) -> Start:
+async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs, within: float) -> Start:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
     reads_files = needs.hooks or command(arguments) not in _WITHOUT_FILES
     looks = reads_files or not permissions.nobody_allowed()
-    # In a thread, because a disk may not respond.
-    place = await asyncio.to_thread(find_place, cwd) if looks else None
+    place = await _find_place(cwd, within) if looks else None
     allowed = permissions.allowed(place.location if place is not None else None)
     configured = Configured()
     if place is not None and (reads_files or allowed.fetch or needs.network):
@@ -132,6 +134,21 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     confined = not (hooks or fetch or (reads_files and allowed.programs))
     guarded = confined and not needs.children
     return Start({**variables, **overrides.as_variables(settings), **env}, guarded, confined)
+
+
+async def _find_place(cwd: str, within: float) -> Place | None:
+    """Looks for the repository of a folder. Raises `GitFailed` if its disk does not respond, at once if an earlier look
+    still waits for it: such threads cannot be ended and must not use up the pool."""
+    if cwd in _unanswered:
+        raise GitFailed("git_timeout", f"The disk of {cwd} does not respond.")
+    look = asyncio.get_running_loop().run_in_executor(_place_threads, find_place, cwd)
+    try:
+        async with asyncio.timeout(within):
+            return await asyncio.shield(look)
+    except TimeoutError:
+        _unanswered.add(cwd)
+        look.add_done_callback(lambda done: (_unanswered.discard(cwd), done.cancelled() or done.exception()))
+        raise GitFailed("git_timeout", f"The disk of {cwd} did not respond within {within:.0f} s.") from None
 
 
 def _why_offline(allowed: bool, configured: Configured) -> str:
@@ -173,7 +190,7 @@ async def merge_drivers_off(cwd: str) -> list[str]:
 
 async def _programs(cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Returns the programs that are configured for a folder, and the allowed ones."""
-    place = await asyncio.to_thread(find_place, cwd)
+    place = await _find_place(cwd, TIMEOUT)
     if place is None:
         return (), {}
     return (await _configured_programs(cwd, place)).programs, permissions.allowed(place.location).programs

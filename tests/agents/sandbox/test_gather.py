@@ -13,6 +13,7 @@ import pytest
 from bough.agents.sandbox import gather as module
 from bough.agents.sandbox.detect import Availability, SandboxProbe, explain
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
+from bough.agents.sandbox.own_files import OwnFiles
 from bough.agents.sandbox.git_layout import GitLayout, find_layout
 from bough.agents.sandbox.profile import Box, arguments
 from tests.support.repos import make_repo
@@ -102,7 +103,7 @@ def test_later_worktrees_are_closed(tmp_path: Path, repo: Path) -> None:
 def test_nothing_is_writable_read_only(tmp_path: Path, worktree: Path) -> None:
     """S6: In `plan` only the agent's state is writable."""
     state = tmp_path / "state"
-    paths = box(tmp_path, worktree, read_only=True, state=[str(state)])
+    paths = box(tmp_path, worktree, read_only=True, own=OwnFiles(write=[str(state)]))
     assert paths.writable == [str(state)] and str(worktree) in paths.readable and state.is_dir()
 
 
@@ -110,7 +111,7 @@ def test_missing_settings_are_created(tmp_path: Path, repo: Path) -> None:
     """S6: An agent cannot create settings or instructions that the user's own agent would obey."""
     state = tmp_path / "state"
     names = [str(state / name) for name in ("settings.json", "AGENT.md", "hooks")]
-    assert set(names) <= set(box(tmp_path, repo, state=[str(state)], protected_state=names).protected)
+    assert set(names) <= set(box(tmp_path, repo, own=OwnFiles(write=[str(state)], protect=names)).protected)
     assert (state / "settings.json").read_text() == "{}\n"
     assert (state / "AGENT.md").read_text() == ""
 
@@ -119,14 +120,14 @@ def test_nothing_is_created_that_changes_the_users_agent(tmp_path: Path, repo: P
     """S6: With an empty file of variables, the user's own agent would look for no other one."""
     state = tmp_path / "state"
     names = [str(state / name) for name in (".env", "local")]
-    assert not set(names) & set(box(tmp_path, repo, state=[str(state)], protected_state=names).protected)
+    assert not set(names) & set(box(tmp_path, repo, own=OwnFiles(write=[str(state)], protect=names)).protected)
     assert not any(Path(name).exists() for name in names)
 
 
 def test_missing_state_is_created(tmp_path: Path, repo: Path) -> None:
     """S6: A folder with a dot in its name and a settings file are writable at the first use; no login is made up."""
     folder, file, login = tmp_path / ".agent.work", tmp_path / ".agent.json", tmp_path / "auth.json"
-    paths = box(tmp_path, repo, state=[str(folder), str(file), str(login)])
+    paths = box(tmp_path, repo, own=OwnFiles(write=[str(folder), str(file), str(login)]))
     assert folder.is_dir() and file.read_text() == "{}\n" and not login.exists()
     assert {str(folder), str(file)} <= set(paths.writable)
 

@@ -102,6 +102,9 @@ class SandboxNeeds(_Table):
     # Files of which the agent writes a copy of its own, which is gone with its process: they mix what the agent notes
     # with settings that later agents obey.
     copy: list[str] = []
+    # Folders in which only the paths of `write` keep what the agent writes. Everything else that exists there is
+    # read-only, and what is new is gone with the agent's process.
+    closed: list[str] = []
     # Folders of them that are empty at first and that no other agent sees, because the agent runs what is in them.
     private: list[str] = []
     # Parts of them that stay read-only, because the agent runs what they say outside of the sandbox, too.

@@ -21,6 +21,9 @@ from bough.agents.catalog.settings_folder import make_home, merged, user_folder
 from bough.agents.inherited_env import KEY_ENDINGS, inherited_env
 from bough.errors import Invalid
 
+FOLDER_NAME_LENGTH = 200
+"""Characters of a folder's name, as agents shorten it."""
+
 
 class PreparedStart(msgspec.Struct, frozen=True):
     """Everything that one start needs."""
@@ -34,9 +37,10 @@ class PreparedStart(msgspec.Struct, frozen=True):
     fetched: bool
     # Notices for people about this start.
     notices: list[str]
-    # The agent's own files: those that it writes, those of which it writes a copy, folders that no other agent sees,
-    # parts that it must not write, and those that it only reads.
+    # The agent's own files: those that it writes, folders in which it writes nothing else, those of which it writes a
+    # copy, folders that no other agent sees, parts that it must not write, and those that it only reads.
     state: list[str] = []
+    closed_state: list[str] = []
     copied_state: list[str] = []
     private_state: list[str] = []
     protected_state: list[str] = []
@@ -78,7 +82,7 @@ def prepare(
         notices.append(
             f"This repository has settings for {entry.title}: {names}. {entry.repository.restrict_note}".strip()
         )
-    places = values | {"{data}": str(data)}
+    places = values | {"{data}": str(data), "{cwd-name}": folder_name(os.path.realpath(cwd))}
     return PreparedStart(
         command=[*located.command, *_filled(start.args, values)],
         env=env,
@@ -87,12 +91,32 @@ def prepare(
         fetched=located.how == "npx",
         notices=notices,
         state=_expanded(entry.sandbox.write, places, env),
+        closed_state=_expanded(entry.sandbox.closed, places, env),
         copied_state=_expanded(entry.sandbox.copy, places, env),
         private_state=_expanded(entry.sandbox.private, places, env),
         protected_state=_expanded(entry.sandbox.protect, places, env),
         readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
         keys=_keys(entry, env, own),
     )
+
+
+def folder_name(path: str) -> str:
+    """Returns the name that Claude Code and agents like it give to a folder's conversations: the path with `-` for all
+    but letters and digits, and with a checksum if that is long."""
+    encoded = path.encode("utf-16-le", "surrogatepass")
+    units = [int.from_bytes(encoded[at : at + 2], "little") for at in range(0, len(encoded), 2)]
+    name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
+    if len(name) <= FOLDER_NAME_LENGTH:
+        return name
+    checksum = 0
+    for unit in units:
+        checksum = (checksum * 31 + unit) & 0xFFFFFFFF
+    checksum = abs(checksum - (1 << 32) if checksum >> 31 else checksum)
+    digits = ""
+    while checksum:
+        checksum, digit = divmod(checksum, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return f"{name[:FOLDER_NAME_LENGTH]}-{digits or '0'}"
 
 
 def server_env(entry: CatalogEntry, added: Sequence[str] = ()) -> dict[str, str]:

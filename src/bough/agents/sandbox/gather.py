@@ -13,6 +13,7 @@ from pathlib import Path
 from bough.agents.sandbox.copies import copied
 from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
 from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
+from bough.agents.sandbox.own_files import NO_FILES, OwnFiles, find_mounts, is_below
 from bough.agents.sandbox.profile import Box
 from bough.agents.sandbox.sockets import bound_sockets
 
@@ -26,16 +27,6 @@ EMPTY_FILE = "empty"
 """The file in the data folder that covers hidden files."""
 WORKTREES = ".worktrees"
 """The folder in which Bough creates worktrees."""
-JSON_SUFFIXES = (".json", ".jsonc")
-EMPTY_SUFFIXES = (".md", ".env")
-"""Endings of files that may be empty."""
-FILE_SUFFIXES = (*JSON_SUFFIXES, *EMPTY_SUFFIXES, ".toml", ".yaml", ".yml", ".db", ".sqlite", ".lock")
-"""Endings of files in the catalog. Other names are folders, also those with a dot."""
-NEVER_CREATED = ("local", ".env")
-"""Names that change what the user's own agent does as soon as they exist: it takes the first for an installation of its
-own, and with the second looks for no other."""
-LOGINS = ("auth.json",)
-"""Files that an agent takes for a login as soon as they exist."""
 CACHE = "/tmp/cache"
 # The home folder is read-only, so that the caches of package managers are private.
 CACHE_VARIABLES = {
@@ -59,12 +50,8 @@ class BoxRequest:
     # The agent's environment and command.
     env: Mapping[str, str]
     command: Sequence[str]
-    # The agent's own files: those that it writes, those of which it writes a copy, folders that only it sees, files
-    # that it must not create, parts that it only reads, and others that it reads.
-    state: Sequence[str] = ()
-    copied_state: Sequence[str] = ()
-    private_state: Sequence[str] = ()
-    protected_state: Sequence[str] = ()
+    # The agent's own files, and others that it reads.
+    own: OwnFiles = NO_FILES
     readable: Sequence[str] = ()
     # Whether the agent confines its commands in a sandbox of its own.
     nests: bool = False
@@ -88,16 +75,15 @@ def gather(request: BoxRequest) -> Box:
         git = GitPaths([layout.common], [], [])
     if layout is not None and not layout.linked and not request.read_only and folder == layout.top:
         _create_worktrees(os.path.join(folder, WORKTREES))
-    _create((*request.state, *request.copied_state, *request.private_state))
-    _create_protected(request.protected_state, data)
-    writable = [*_real(request.state), *_real(request.extra_writable)]
+    own = find_mounts(request.own, data)
+    writable = [*own.writable, *_real(request.extra_writable)]
     # A service may keep Bough's data in its home folder itself.
     readable = [home for home in homes if home != data]
     run = READABLE_RUN_OFFLINE if request.own_network else READABLE_RUN
-    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(run)]
+    readable += [*_real(request.readable), *_real(request.extra_readable), *git.readable, *_real(run), *own.readable]
     if not request.own_network:
         readable += _name_servers()
-    readable += [path for path in _programs(request.command) if _is_below(path, (data, *TEMPORARY))]
+    readable += [path for path in _programs(request.command) if is_below(path, (data, *TEMPORARY))]
     if request.read_only:
         readable.append(folder)
     else:
@@ -106,15 +92,16 @@ def gather(request: BoxRequest) -> Box:
     hidden += [path for home in homes for path in credential_paths(home)]
     if request.own_network:
         # Not those in the session's folder, which come and go with what people run there.
-        hidden += [path for path in bound_sockets() if not _is_below(path, (folder, "/run", *TEMPORARY))]
-    dotfiles = [path for home in homes for path in _dotfiles(home, folder, {*hidden, *writable})]
+        hidden += [path for path in bound_sockets() if not is_below(path, (folder, "/run", *TEMPORARY))]
+    dotfiles = [path for home in homes for path in _dotfiles(home, folder, {*hidden, *writable, *own.private})]
     return Box(
         cwd=cwd,
         hidden_folders=[path for path in hidden if os.path.isdir(path)],
         hidden_files=[path for path in hidden if not os.path.isdir(path)],
         empty_file=_empty_file(data),
-        private=[path for path in _private(request.env, data) if os.path.isdir(path)] + _real(request.private_state),
-        copies=copied(_real(request.copied_state), data),
+        private=[path for path in _private(request.env, data) if os.path.isdir(path)] + own.private,
+        copies=copied(own.copied, data),
+        sources=own.sources,
         readable=readable,
         writable=writable,
         links=[(path, os.path.realpath(path)) for path in run if os.path.islink(path)],
@@ -122,7 +109,7 @@ def gather(request: BoxRequest) -> Box:
         root_nests=request.nests and os.geteuid() == 0,
         protected=[
             *git.protected,
-            *_real(request.protected_state),
+            *own.protected,
             *dotfiles,
         ],
     )
@@ -131,7 +118,7 @@ def gather(request: BoxRequest) -> Box:
 def box_env(env: Mapping[str, str], data: Path) -> dict[str, str]:
     """Returns the agent's environment inside the box."""
     inside = {name: value for name, value in env.items() if name not in HIDDEN_VARIABLES}
-    if "TMPDIR" in inside and not _is_below(os.path.realpath(inside["TMPDIR"]), (os.path.realpath(data),)):
+    if "TMPDIR" in inside and not is_below(os.path.realpath(inside["TMPDIR"]), (os.path.realpath(data),)):
         del inside["TMPDIR"]
     inside |= {name: path for name, path in CACHE_VARIABLES.items() if name not in env}
     count = int(inside["GIT_CONFIG_COUNT"]) if inside.get("GIT_CONFIG_COUNT", "").isdigit() else 0
@@ -153,12 +140,12 @@ def _homes(env: Mapping[str, str]) -> list[str]:
 def _is_allowed(top: str, private: Iterable[str]) -> bool:
     """Returns whether a whole working copy may be writable. A person may keep the home folder itself in git, and a
     session in one of its subfolders must not get all of it."""
-    return not any(_is_below(path, (top,)) for path in private)
+    return not any(is_below(path, (top,)) for path in private)
 
 
 def _dotfiles(home: str, folder: str, others: set[str]) -> list[str]:
     """Returns the settings in a home folder that is the session's folder: shells and editors run what they say."""
-    if not _is_below(home, (folder,)):
+    if not is_below(home, (folder,)):
         return []
     paths = _real(os.path.join(home, name) for name in os.listdir(home) if name.startswith("."))
     return [path for path in paths if path not in others]
@@ -167,13 +154,13 @@ def _dotfiles(home: str, folder: str, others: set[str]) -> list[str]:
 def _private(env: Mapping[str, str], data: str) -> list[str]:
     """Returns the private folders. An agent's TMPDIR in the data folder is one of them."""
     temporary = os.path.realpath(env.get("TMPDIR") or TEMPORARY[0])
-    return [*TEMPORARY, "/run", *([temporary] if _is_below(temporary, (data,)) else [])]
+    return [*TEMPORARY, "/run", *([temporary] if is_below(temporary, (data,)) else [])]
 
 
 def _name_servers() -> list[str]:
     """Returns where the addresses of name servers are, if that is in a folder that is private in the box."""
     file = os.path.realpath(RESOLV_CONF)
-    if not os.path.isfile(file) or not _is_below(file, ("/run", *TEMPORARY)):
+    if not os.path.isfile(file) or not is_below(file, ("/run", *TEMPORARY)):
         return []
     # Programs replace the file, so the box needs its folder, unless that is the private folder itself.
     folder = os.path.dirname(file)
@@ -190,7 +177,7 @@ def _hidden_worktrees(worktrees: Iterable[str], folder: str) -> list[str]:
     own = os.path.join(folder, WORKTREES)
     if os.path.isdir(own) and not os.path.islink(own):
         parents.add(own)
-    alone = {path for path in paths if os.path.dirname(path) not in parents and not _is_below(folder, (path,))}
+    alone = {path for path in paths if os.path.dirname(path) not in parents and not is_below(folder, (path,))}
     return sorted(path for path in parents | alone if os.path.isdir(path))
 
 
@@ -222,41 +209,5 @@ def _programs(command: Sequence[str]) -> list[str]:
     return [os.path.realpath(word) for word in command if os.path.isabs(word) and os.path.isfile(word)]
 
 
-def _create(paths: Iterable[str]) -> None:
-    """Creates folders and files of the agent's state that do not exist yet, so that the box can open them."""
-    for path in paths:
-        with contextlib.suppress(OSError):
-            if not path.endswith(FILE_SUFFIXES):
-                os.makedirs(path, mode=0o700, exist_ok=True)
-            elif path.endswith(JSON_SUFFIXES) and os.path.basename(path) not in LOGINS and not os.path.lexists(path):
-                _create_file(path)
-
-
-def _create_protected(paths: Iterable[str], data: str) -> None:
-    """Creates what the agent must not write, since it could otherwise create it with its own content."""
-    for path in paths:
-        folder, name = os.path.split(path)
-        if os.path.lexists(path) or not os.path.isdir(folder):
-            continue
-        if name in NEVER_CREATED and not _is_below(os.path.realpath(folder), (data,)):
-            continue
-        with contextlib.suppress(OSError):
-            if name.endswith((*JSON_SUFFIXES, *EMPTY_SUFFIXES)):
-                _create_file(path)
-            elif not os.path.splitext(name)[1]:
-                os.mkdir(path, mode=0o700)
-
-
-def _create_file(path: str) -> None:
-    """Creates a settings file that says nothing."""
-    with open(path, "x", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
-        file.write("{}\n" if path.endswith(JSON_SUFFIXES) else "")
-
-
 def _real(paths: Iterable[str]) -> list[str]:
     return [os.path.realpath(path) for path in paths if path and os.path.exists(path)]
-
-
-def _is_below(path: str, folders: Iterable[str]) -> bool:
-    """Returns whether a path is one of the folders or inside one."""
-    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)

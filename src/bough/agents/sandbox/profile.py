@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 # The namespaces and rights of every box. The agent dies with its keeper, has no terminal to write to, and no right that
@@ -50,6 +50,8 @@ class Box:
     writable: Sequence[str] = ()
     # Files of which only this box sees the changes: copies, and the paths at which they appear.
     copies: Sequence[tuple[str, str]] = ()
+    # Where the content of other paths comes from, if they are links: paths, and what is mounted there.
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
     # Parts of writable folders that stay read-only.
     protected: Sequence[str] = ()
     # Links inside private folders: their own paths and their targets.
@@ -73,12 +75,12 @@ def arguments(program: str, box: Box) -> list[str]:
     root = "--bind" if kinds.pop("/", None) == "write" else "--ro-bind"
     command = [program, *BASE, *network, *rights, root, "/", "/", "--dev", "/dev", "--proc", "/proc"]
     closed: list[str] = []
-    copies = {path: copy for copy, path in box.copies}
+    sources = {**box.sources, **{path: copy for copy, path in box.copies}}
     for path, kind in _in_order(kinds):
         if kind == "write":
-            command += ["--bind", copies.get(path, path), path]
+            command += ["--bind", sources.get(path, path), path]
         elif kind == "read":
-            command += ["--ro-bind", path, path]
+            command += ["--ro-bind", sources.get(path, path), path]
         elif path in box.hidden_files:
             command += ["--ro-bind", box.empty_file, path]
         else:

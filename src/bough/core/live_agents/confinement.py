@@ -14,6 +14,7 @@ from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.sandbox.detect import SandboxProbe
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
+from bough.agents.sandbox.own_files import OwnFiles
 from bough.agents.sandbox.own_network import OwnNetwork, plan
 from bough.agents.sandbox.profile import Limits, arguments, limited
 from bough.core.environment import mcp_servers
@@ -140,10 +141,7 @@ class Confiner:
                 data=settings.data_path,
                 env=prepared.env,
                 command=prepared.command,
-                state=prepared.state,
-                copied_state=prepared.copied_state,
-                private_state=prepared.private_state,
-                protected_state=prepared.protected_state,
+                own=own_files(prepared),
                 readable=readable,
                 nests=entry.quirks.sandboxed,
                 worktrees=worktrees,
@@ -162,6 +160,17 @@ class Confiner:
         if network is None:
             return ConfinedStart(words, env, confinement)
         return ConfinedStart(words, env, confinement, network=network.start, tools=network.tools)
+
+
+def own_files(prepared: PreparedStart) -> OwnFiles:
+    """Returns the agent's own files, as its box treats them."""
+    return OwnFiles(
+        write=prepared.state,
+        closed=prepared.closed_state,
+        copy=prepared.copied_state,
+        private=prepared.private_state,
+        protect=prepared.protected_state,
+    )
 
 
 def reads_only(entry: CatalogEntry, session: Session) -> bool:

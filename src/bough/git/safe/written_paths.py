@@ -8,9 +8,9 @@ hooks or filters, which write elsewhere, `link_out` does both."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from bough.git.safe import landlock
+from bough.git.safe import landlock, opened_paths
 from bough.git.safe.location import Location, common_of, find
 
 # Commands that write the index only, objects and files only, and refs as well. All others only read.
@@ -28,22 +28,21 @@ _WRITTEN = frozenset(
 # Closed in every sandbox.
 _OURS = os.path.join("refs", "bough")
 
-_also: list[str] = []
-
-
-def allow(paths: Iterable[str]) -> None:
-    """Sets further folders that git may write, from the settings."""
-    _also[:] = [os.path.realpath(path) for path in paths]
-
 
 def rights(cwd: str, env: Mapping[str, str], worktree: str | None) -> dict[str, int]:
     """Returns what one git process may write: the folders of its repository, those that its variables name, and the
     worktree that it creates or removes."""
     location = _location(cwd, env)
     named = [_above_resolved(env[name]) for name in ("GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY") if name in env]
-    folders = [*_folders(location), *named, *_also, *([worktree] if worktree else [])]
+    folders = [*_folders(location), *named, *([worktree] if worktree else [])]
     result = {os.path.dirname(worktree): landlock.REMOVE_DIR} if worktree else {}
     return {**result, **dict.fromkeys(folders, landlock.EVERYTHING), os.devnull: landlock.WRITE_FILE}
+
+
+def landlock_works(cwd: str, env: Mapping[str, str]) -> bool:
+    """Returns whether the kernel can limit git in a folder's repository."""
+    location = _location(cwd, env)
+    return location is None or all(landlock.works_at(folder) for folder in _folders(location))
 
 
 def link_out(cwd: str, command: str, env: Mapping[str, str], *, limited: bool) -> str | None:
@@ -56,7 +55,7 @@ def link_out(cwd: str, command: str, env: Mapping[str, str], *, limited: bool) -
     if location is None:
         return None
     # Links from ref to ref are an old kind of symbolic ref.
-    fine = (os.path.join(location.common, "refs"), os.path.join(location.git_dir, "refs"), *_also)
+    fine = (os.path.join(location.common, "refs"), os.path.join(location.git_dir, "refs"), *opened_paths.opened())
     for link in _links(location, objects=not limited):
         target = os.path.realpath(link)
         if not any(target == folder or target.startswith(folder + "/") for folder in fine):

@@ -30,7 +30,7 @@ from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError
-from bough.git.safe import guard
+from bough.git.safe import guard, landlock
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data
@@ -58,7 +58,7 @@ class Check:
 def everything(settings: Settings, client: Client) -> Iterator[Check]:
     """Runs all checks, each after the ones that it depends on."""
     yield python()
-    yield git()
+    yield git(_root_of(client) or settings.root_path)
     yield from data_folder(settings.data_path, database_file(settings.database_url))
     yield database(settings)
     yield server(client)
@@ -76,7 +76,8 @@ def python() -> Check:
     return Check("python", "ok", f"Python {version}, Bough {__version__}")
 
 
-def git() -> Check:
+def git(root: Path) -> Check:
+    """Reports git's version, and what the kernel cannot keep it from in the workspace."""
     try:
         result = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=GIT_WITHIN, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -88,6 +89,10 @@ def git() -> Check:
     if reason := guard.reason_missing():
         text = f"{version}, but the kernel cannot keep it from starting programs: {reason}."
         return Check("git", "warning", text, "Use Linux on x86-64 or ARM64 for code that nobody trusts.")
+    if landlock.version() == 0 or not landlock.works_at(str(root)):
+        text = f"{version}, but the kernel cannot keep it from writing outside a repository in {root}."
+        advice = "For code that nobody trusts, use Linux 5.19 or later with /proc, and a local disk."
+        return Check("git", "warning", text, advice)
     return Check("git", "ok", version)
 
 

@@ -14,8 +14,6 @@ import pytest
 
 from tests.support.real_agents.packages import PACKAGES, USUAL
 
-from .real import FULL
-
 AGENT, MEASURED = "agent", "measured"
 """Properties of a report: the agent of a test, and what it has recorded, as a pair."""
 FAILED, NOTHING = "✗", "·"
@@ -81,19 +79,54 @@ class Table:
         return [["", *agents], *lines]
 
     def _write(self, rows: list[list[str]]) -> str:
-        """Writes the table into the documentation, if everything that belongs there was run, and returns a sentence
-        about that."""
+        """Writes the table into the documentation and returns a sentence about that. A run of all tests with all usual
+        agents replaces it; any other run replaces the cells that it measured, if the versions are still the same."""
         config = self._config
         asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
         picked = config.getoption("keyword") or config.getoption("markexpr")
         if picked or asked != {Path(__file__).parent.resolve()} or not set(USUAL) <= set(rows[0]):
-            return "Not written: only a run of all tests with all usual agents tells the whole."
-        versions = ", ".join(f"{agent} {PACKAGES[agent].version}" for agent in rows[0][1:])
+            before = rows_of(DOCUMENT.read_text("utf-8"))
+            if outdated := [
+                agent for agent in before[0][1:] if f"{agent} {_version(agent)}" not in _versions_of(DOCUMENT)
+            ]:
+                return f"Not written: the table is about another version of {', '.join(outdated)}; run all tests."
+            rows = merged(before, rows)
+        versions = ", ".join(f"{agent} {_version(agent)}" for agent in rows[0][1:])
         cells = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
         cells.insert(1, "|" + "---|" * len(rows[0]))
-        how = "make test-agents FULL=1 WRITE=1" if FULL else "make test-agents WRITE=1"
-        put_into(DOCUMENT, f"By `{how}`, with {versions}.\n\n" + "\n".join(cells))
+        put_into(DOCUMENT, f"Measured with {versions}.\n\n" + "\n".join(cells))
         return f"Written into {DOCUMENT.name}."
+
+
+def _version(agent: str) -> str:
+    return PACKAGES[agent].version if agent in PACKAGES else "?"
+
+
+def _versions_of(document: Path) -> list[str]:
+    """Returns `AGENT VERSION` for each agent of the written table."""
+    line = re.search(r"^Measured with (.*)\.$", document.read_text("utf-8"), re.MULTILINE)
+    return line.group(1).split(", ") if line else []
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Reads the table from a document; one without a table has no agents and no rows."""
+    lines = [line for line in text.splitlines() if line.startswith("|") and not line.startswith("|---")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return rows or [[""]]
+
+
+def merged(before: list[list[str]], after: list[list[str]]) -> list[list[str]]:
+    """Returns a table with all rows and agents of both; a cell that `after` has measured is taken from it."""
+    cells: dict[str, dict[str, str]] = {}
+    for header, *rows in (before, after):
+        for behaviour, *results in rows:
+            known = cells.setdefault(behaviour, {})
+            known |= {agent: cell for agent, cell in zip(header[1:], results, strict=True) if cell != NOTHING}
+    agents = [name for name in PACKAGES if any(name in known for known in cells.values())]
+    lines = [
+        [behaviour, *(known.get(agent, NOTHING) for agent in agents)] for behaviour, known in sorted(cells.items())
+    ]
+    return [["", *agents], *lines]
 
 
 def put_into(document: Path, text: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.support.eventually import eventually
 
 from .agent_processes import agent_tree, kill
-from .real import Real
+from .real import FULL, UNPROVEN, Real
 from .rights import Trials, expected, outcome
 from .table import Record
 from .watching import pending, watch
@@ -64,10 +64,34 @@ async def test_a_turn_keeps_its_mode(real: Real, record: Record) -> None:
             str(item["content"].get("text")) for item in await real.messages(session) if item["role"] == "system"
         ]
         assert any("A person applied mode" in text for text in notices) is applied
-        if applied:
+        if not applied:
+            record("mode raised in the middle of a turn", "counts from the next prompt on")
+        else:
             delayed = any("until the next prompt" in text for text in notices)
-            record("more rights in the middle of a turn", "by Bough's answers" if delayed else "taken by the agent")
+            record(
+                "more rights in the middle of a turn",
+                "by Bough's answers" if delayed else "taken by the agent",
+            )
     assert await pending(real) == []
+
+
+@pytest.mark.skipif(not FULL, reason=UNPROVEN)
+async def test_a_turn_keeps_its_rights(real: Real, record: Record) -> None:
+    """P2: A mode that is lowered in the middle of a turn does not count in it, but in the next one."""
+    actions, client = real.actions, real.client
+    session = await real.session(permissionMode="bypassPermissions")
+    begun, go, late = (real.repo / name for name in ("begun", "go", "late"))
+    waiting = actions.shell(f"touch {begun.name}; while [ ! -e {go.name} ]; do sleep 0.1; done")
+    task = await client.prompt(session, f"{waiting} {actions.write(late.name)}")
+    await eventually(begun.exists, "the command runs")
+    await patch(real, session, "default")
+    go.touch()
+    ended = await client.wait_task(task)
+    assert (ended["status"], ended["attempt"], ended["permissionMode"]) == ("completed", 1, "bypassPermissions")
+    assert late.exists() and await pending(real) == []
+    seen = await watch(real, session, actions.write("next"), "deny")
+    assert (len(seen.asked), (real.repo / "next").exists()) == (1, False)
+    record("mode lowered in the middle of a turn", "counts from the next prompt on")
 
 
 async def test_fewer_rights_are_applied_at_once(real: Real, record: Record) -> None:
@@ -84,7 +108,10 @@ async def test_fewer_rights_are_applied_at_once(real: Real, record: Record) -> N
     ended = await client.wait_task(task)
     assert ended["permissionMode"] == "plan" and not late.exists()
     assert await pending(real) == []
-    record("fewer rights in the middle of a turn", "taken" if ended["attempt"] == 1 else "by another attempt")
+    record(
+        "fewer rights in the middle of a turn",
+        "taken" if ended["attempt"] == 1 else "by another attempt",
+    )
 
 
 async def test_a_mode_outlives_agent_and_server(real: Real, place: Path, record: Record) -> None:

@@ -96,9 +96,17 @@ class Actions(ABC):
         """Streams nothing for a while."""
         return f"[[hang {seconds}]]"
 
-    def http(self, status: int = 400) -> str:
-        """Makes the model's service fail."""
-        return f"[[http {status}]]"
+    def http(self, status: int = 400, kind: str = "") -> str:
+        """Makes the model's service fail, with an error of that kind."""
+        return f"[[http {status} {kind}]]" if kind else f"[[http {status}]]"
+
+    def big(self, size: int) -> str:
+        """Says that many characters, in large pieces."""
+        return f"[[big {size}]]"
+
+    def end(self, reason: str) -> str:
+        """Makes the model end its response early: `max_tokens` or `refusal`."""
+        return f"[[end {reason}]]"
 
     def _path(self, name: str) -> str:
         return str(self.cwd / name)

@@ -114,13 +114,14 @@ def _gemini(home: Path, url: str) -> dict[str, str]:
 
 def _opencode(home: Path, url: str) -> dict[str, str]:
     limit = {"context": 200_000, "output": 8192}
+    cost = {"input": 1, "output": 2}
     provider: Json = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "Fake",
         "options": {"baseURL": f"{url}/v1", "apiKey": KEY},
         "models": {
-            "fake-model": {"name": "Fake model", "limit": limit},
-            "fake-model-2": {"name": "Fake model 2", "limit": limit},
+            "fake-model": {"name": "Fake model", "limit": limit, "cost": cost},
+            "fake-model-2": {"name": "Fake model 2", "limit": limit, "cost": cost},
         },
     }
     settings: Json = {

@@ -15,7 +15,9 @@ script is the last text block of the last user message (agents merge an unanswer
     [[slow N SECONDS]]      stream N chunks "tick i", SECONDS apart
     [[recall]]              list every user text of the conversation, its beginning; [[recall N]] for N characters
     [[tools]]               list the names of the offered tools
-    [[http STATUS]]         answer with that HTTP error
+    [[big N]]               say N characters, in large pieces
+    [[end REASON]]          end the response early: max_tokens, or refusal
+    [[http STATUS KIND]]    answer with that HTTP error, of that kind if one is given
     [[hang SECONDS]]        send nothing for SECONDS
     [[gate NAME]]           send nothing until `POST /_fake/open/NAME`
 

@@ -103,7 +103,7 @@ class MessagesWriter(Writer):
         self._open = None
 
     def _stop_reason(self) -> str:
-        return "tool_use" if self.called else "end_turn"
+        return self.ends or ("tool_use" if self.called else "end_turn")
 
     def _message(self, *, final: bool) -> Json:
         return {

@@ -94,6 +94,8 @@ class ChatWriter(Writer):
         return {"id": self._id, "object": kind, "created": int(time.time()), "model": self.model}
 
     def _finish_reason(self) -> str:
+        if self.ends:
+            return "length" if self.ends == "max_tokens" else "content_filter"
         return "tool_calls" if self.called else "stop"
 
     def _usage(self) -> Json:

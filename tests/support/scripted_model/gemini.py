@@ -57,10 +57,13 @@ class ContentsWriter(Writer):
         yield self._part({"functionCall": {"id": new_id("call_"), "name": tool.name, "args": arguments}})
 
     def end(self) -> Iterator[Event]:
-        yield None, self._response([{"text": ""}], finish="STOP")
+        yield None, self._response([{"text": ""}], finish=self._finish_reason())
 
     def body(self) -> Json:
-        return self._response(self._parts, finish="STOP")
+        return self._response(self._parts, finish=self._finish_reason())
+
+    def _finish_reason(self) -> str:
+        return {"": "STOP", "max_tokens": "MAX_TOKENS"}.get(self.ends, "SAFETY")
 
     def _part(self, part: Json) -> Event:
         self._parts.append(part)

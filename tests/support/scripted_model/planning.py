@@ -13,6 +13,8 @@ from tests.support.scripted_model.script import CALLS, Directive, parse_script, 
 
 # How much of a tool's result, of the prompt and of each recalled prompt is quoted.
 RESULT, ASKED, RECALLED = 400, 200, 80
+# Characters of each piece of a big text.
+PIECE = 50_000
 
 _LEAVES: Json = {"string": "fake", "integer": 1, "number": 1, "boolean": False}
 
@@ -21,7 +23,7 @@ _LEAVES: Json = {"string": "fake", "integer": 1, "number": 1, "boolean": False}
 class Step:
     """One thing to do."""
 
-    kind: Literal["say", "think", "call", "wait", "gate", "http"]
+    kind: Literal["say", "think", "call", "wait", "gate", "http", "end"]
     text: str = ""
     tool: Tool | None = None
     arguments: Any = None
@@ -137,6 +139,17 @@ def _tools(conversation: Conversation, _text: str) -> Iterator[Step]:
     yield Step("say", f"{len(conversation.tools)} tools: {conversation.tool_names} ")
 
 
+def _big(_conversation: Conversation, text: str) -> Iterator[Step]:
+    size = int(text)
+    for at in range(0, size, PIECE):
+        yield Step("say", "x" * min(PIECE, size - at))
+
+
+def _http(_conversation: Conversation, text: str) -> Iterator[Step]:
+    status, _, kind = text.partition(" ")
+    yield Step("http", kind, status=int(status or 500))
+
+
 _VERBS: dict[str, Callable[[Conversation, str], Iterator[Step]]] = {
     "say": lambda _, text: iter([Step("say", f"{text} ")]),
     "think": lambda _, text: iter([Step("think", text)]),
@@ -145,5 +158,7 @@ _VERBS: dict[str, Callable[[Conversation, str], Iterator[Step]]] = {
     "hang": lambda _, text: iter([Step("wait", seconds=float(text or 60))]),
     "recall": _recall,
     "tools": _tools,
-    "http": lambda _, text: iter([Step("http", status=int(text or 500))]),
+    "http": _http,
+    "big": _big,
+    "end": lambda _, text: iter([Step("end", text)]),
 }

@@ -112,10 +112,14 @@ class ResponsesWriter(Writer):
 
     def end(self) -> Iterator[Event]:
         yield from self._close()
-        yield self._event("response.completed", response=self._response("completed"))
+        status = self._status()
+        yield self._event(f"response.{status}", response=self._response(status))
 
     def body(self) -> Json:
-        return self._response("completed")
+        return self._response(self._status())
+
+    def _status(self) -> str:
+        return "incomplete" if self.ends else "completed"
 
     def _start(self, kind: str, item: Json, announced: Json) -> Iterator[Event]:
         yield from self._close()
@@ -148,7 +152,8 @@ class ResponsesWriter(Writer):
         return {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1, **index}
 
     def _response(self, status: str) -> Json:
-        over = status == "completed"
+        over = status != "in_progress"
+        reason = "max_output_tokens" if self.ends == "max_tokens" else "content_filter"
         usage = {
             "input_tokens": self.tokens_in,
             "input_tokens_details": {"cached_tokens": 0},
@@ -167,5 +172,6 @@ class ResponsesWriter(Writer):
             "tool_choice": "auto",
             "tools": [],
             "error": None,
+            "incomplete_details": {"reason": reason} if status == "incomplete" else None,
             "usage": usage if over else None,
         }

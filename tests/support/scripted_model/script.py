@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_OPEN = re.compile(r"\[\[(say|think|tool|and|raw|slow|recall|tools|http|gate|hang)\b[ \t]*")
+_OPEN = re.compile(r"\[\[(say|think|tool|and|raw|slow|recall|tools|http|gate|hang|big|end)\b[ \t]*")
 _NAME = re.compile(r"\S+?(?=\s|\]\]|\{)")
 _CLOSE = "]]"
 _REACT = "[[react]]"

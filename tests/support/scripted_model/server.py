@@ -161,9 +161,9 @@ class ScriptedServer:
         steps = plan(conversation)
         does = [str(step) for step in steps]
         entry = self.book.conversation(exchange.method, exchange.target, exchange.headers, body, conversation, does)
-        status = next((step.status for step in steps if step.kind == "http"), None)
-        if status is not None:
-            await exchange.answer(_error(status), status)
+        failure = next((step for step in steps if step.kind == "http"), None)
+        if failure is not None:
+            await exchange.answer(_error(failure), failure.status)
         elif conversation.stream:
             await self._stream(exchange, entry, writer, steps)
         else:
@@ -225,9 +225,15 @@ def _drain(events: Iterable[object]) -> None:
         pass
 
 
-def _error(status: int) -> Json:
-    kind = "overloaded_error" if status == OVERLOADED else "api_error"
-    about = {"type": kind, "message": f"scripted {status}", "code": status, "status": "UNAVAILABLE"}
+def _error(failure: Step) -> Json:
+    status, kind = failure.status, failure.text
+    usual = "overloaded_error" if status == OVERLOADED else "api_error"
+    about = {
+        "type": kind or usual,
+        "message": f"scripted {status}",
+        "code": kind or status,
+        "status": kind or "UNAVAILABLE",
+    }
     return {"type": "error", "error": about}
 
 

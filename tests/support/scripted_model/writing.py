@@ -28,6 +28,8 @@ class Writer(ABC):
         self.tokens_in = max(1, size // 4)
         self.chars_out = 0
         self.called = False
+        # Why the response ends early: `max_tokens` or `refusal`; empty if it does not.
+        self.ends = ""
 
     @property
     def tokens_out(self) -> int:
@@ -43,6 +45,8 @@ class Writer(ABC):
             for piece in _chunks(step.text):
                 self.chars_out += len(piece)
                 yield from self.think(piece)
+        elif step.kind == "end":
+            self.ends = step.text
         elif step.tool is not None:
             self.called = True
             self.chars_out += len(encoded(step.arguments))

@@ -1,0 +1,63 @@
+"""Tests that `bough agents login` runs each real agent's own login in the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.real_agents.homes import Home
+from tests.support.real_agents.packages import AGENTS
+
+from .real import FULL, UNPROVEN
+from .table import Record
+
+pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
+
+# The words of each agent's login.
+WORDS = {
+    "claude-code": "claude.com/",
+    "codex": "auth.openai.com/",
+    "gemini": "Gemini CLI",
+    "opencode": "Add credential",
+    "copilot": "github.com/login",
+    "qwen": "Qwen",
+}
+WITHIN = 100.0
+_ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def test_a_login(agent: str, home: Home, place: Path, record: Record) -> None:
+    """R1, O1: An agent that only Bough has installed, whose programs are not on the PATH, shows its own login."""
+    installed = place / "data/npm" / agent
+    installed.parent.mkdir(parents=True)
+    installed.symlink_to(AGENTS / agent)
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    path = [str(home.folder / "bin"), *(folder for folder in folders if not (Path(folder) / agent).exists())]
+    keyless = {name: value for name, value in home.env.items() if "_KEY" not in name and "_URL" not in name}
+    env = os.environ | keyless | {"PATH": os.pathsep.join(path), "TERM": "xterm", "BOUGH_DATA": str(place / "data")}
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, [sys.executable, "-m", "bough", "agents", "login", agent], env)
+    output = b""
+    try:
+        os.set_blocking(terminal, False)
+        until = time.monotonic() + WITHIN
+        while WORDS[agent].encode() not in _ESCAPES.sub(b"", output):
+            assert time.monotonic() < until, output.decode(errors="replace")
+            with contextlib.suppress(BlockingIOError):
+                output += os.read(terminal, 65536)
+            time.sleep(0.05)
+    finally:
+        # The terminal's group is that of the command and of the login that it runs.
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    record("`bough agents login`", "runs the agent's own login")

@@ -92,12 +92,12 @@ test-mcp: $(READY) ## Run the published conformance suite of MCP against the too
 test-web: $(PAGE) ## Test the page: types, lint, its parts, and all of it in Chromium (ARGS=… for pytest)
 	@$(NPM) run --silent check
 	@$(NPM) test --silent
-	@if $(BIN)/python -m tests.web.chromium; then $(BIN)/python -m pytest -n 2 --reruns 1 tests/web $(ARGS); \
+	@if $(BIN)/python -m tests.web.helpers.chromium; then $(BIN)/python -m pytest -n 2 --reruns 1 tests/web $(ARGS); \
 		else echo "LEFT OUT: the tests in a browser, since there is none."; fi
 
 screenshots: $(PAGE) ## Take pictures of the page for the documentation
-	@$(BIN)/python -m tests.web.chromium
-	@$(BIN)/python -m tests.web.screenshots $(ARGS)
+	@$(BIN)/python -m tests.web.helpers.chromium
+	@$(BIN)/python -m tests.web.helpers.screenshots $(ARGS)
 
 docs: $(READY) ## Regenerate the reference pages in docs/ from the source
 	@$(BIN)/python -m tools.reference_pages docs

@@ -18,7 +18,6 @@ from bench import (
     editors,
     keeper,
     page,
-    report,
     rows,
     search,
     start,
@@ -27,6 +26,7 @@ from bench import (
     tools,
     tree_reads,
 )
+from bench.support import report
 
 ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
     "stream": stream.run,

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import measure
-from bench.measure import Sample
-from bench.report import Result, Row, duration
+from bench.support import measure
+from bench.support.measure import Sample
+from bench.support.report import Result, Row, duration
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
 from bough.agents.sandbox.detect import Availability, detect

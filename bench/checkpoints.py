@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import measure
-from bench.report import Result, Row, duration, slower
+from bench.support import measure
+from bench.support.report import Result, Row, duration, slower
 from bough.git import checkpoint_refs
 from bough.git.working_copy.inspect import state
 from bough.git.working_copy.restore import apply, plan

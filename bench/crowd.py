@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 from websockets.asyncio.client import connect
 
-from bench import measure, recording, turns
-from bench.http import Http
-from bench.measure import Sample
-from bench.recording import Recording
-from bench.report import Result, Row, duration
+from bench.clients.http import Http
+from bench.support import measure, recording, turns
+from bench.support.measure import Sample
+from bench.support.recording import Recording
+from bench.support.report import Result, Row, duration
 from tests.support.server import ServerProcess
 
 CROWD = 50

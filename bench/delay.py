@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 
-from bench import measure
-from bench.http import Http
-from bench.report import Result, Row, duration
+from bench.clients.http import Http
+from bench.support import measure
+from bench.support.report import Result, Row, duration
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 
-from bench import database, delay, measure, recording, turns
-from bench.acp_client import Chunk, Editor, chunk
-from bench.database import Size
-from bench.http import Http
-from bench.measure import Sample
-from bench.recording import Recording
-from bench.report import Result, Row, duration, noise, slower
+from bench import delay
+from bench.clients.acp_client import Chunk, Editor, chunk
+from bench.clients.http import Http
+from bench.support import database, measure, recording, turns
+from bench.support.database import Size
+from bench.support.measure import Sample
+from bench.support.recording import Recording
+from bench.support.report import Result, Row, duration, noise, slower
 from bough.storage.sqlite_tx import connect
 from tests.support.server import ServerProcess
 

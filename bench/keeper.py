@@ -11,14 +11,14 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from bench import measure, recording, turns
-from bench.report import Result, Row, duration, noise
+from bench.support import measure, recording, turns
+from bench.support.report import Result, Row, duration, noise
 from bough.agents.keeper_client import keeper_folder
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
 from bough.agents.link import LinkClosed
 from bough.model.values.ids import new_id
-from tests.support.unkept_agents import Processes
+from tests.support.agents_without_keepers import Processes
 
 ROUNDS = 15
 WARM_UP = 3

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from bench import measure
-from bench.report import Result, Row, duration, slower
+from bench.support import measure
+from bench.support.report import Result, Row, duration, slower
 from bough.api.page.routes import BUILT
 from tests.support.client import Client
 from tests.support.repos import make_repo
-from tests.web import chromium, example_workspace, page_metrics
-from tests.web.site import PATIENCE, Complaints, Site, visiting
+from tests.web.helpers import chromium, example_workspace, page_metrics
+from tests.web.helpers.site import PATIENCE, Complaints, Site, visiting
 
 ROUNDS = 5
 SECONDS = 1.5

@@ -12,10 +12,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench import constant, database, measure
-from bench.database import Size
-from bench.http import Http, at_once
-from bench.report import Result, Row, slower
+from bench.clients.http import Http, at_once
+from bench.floors import constant_response as constant
+from bench.support import database, measure
+from bench.support.database import Size
+from bench.support.report import Result, Row, slower
 from bough.app import build
 from bough.core.services import Services
 from bough.core.sessions.requests import SessionFilter
@@ -25,9 +26,9 @@ from bough.settings import Settings
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
 from bough.storage.sqlite_tx import connect
+from tests.support.agents_without_keepers import Processes
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
-from tests.support.unkept_agents import Processes
 
 LARGE = Size(10_000, 10_000, 100)
 GROWTH = (Size(1_000, 1_000, 100), LARGE, Size(100_000, 1_000, 100))

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from bench import database, measure
-from bench.database import Size
-from bench.measure import Sample
-from bench.report import Result, Row, duration, slower
+from bench.support import database, measure
+from bench.support.database import Size
+from bench.support.measure import Sample
+from bench.support.report import Result, Row, duration, slower
 from bough.core.search.service import Search, SearchFilter
 from bough.core.store.transactions import Store
 from bough.storage.open import open_backend

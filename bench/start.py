@@ -7,10 +7,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import constant, database, measure
-from bench.measure import Sample
-from bench.report import Result, Row, duration
+from bench.floors import constant_response as constant
 from bench.rows import LARGE
+from bench.support import database, measure
+from bench.support.measure import Sample
+from bench.support.report import Result, Row, duration
 from tests.support.server import ServerProcess
 
 ROUNDS = 7

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from bench import measure
-from bench.report import Result, slower
+from bench.support import measure
+from bench.support.report import Result, slower
 from bough.core.store.sql import EVENTS
 from bough.storage import migrate
 from bough.storage.backend import Backend, Tx

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from bench import measure, recording, turns
-from bench.recording import Recording
-from bench.report import Result, Row, noise
-from bench.turns import Turn
+from bench.support import measure, recording, turns
+from bench.support.recording import Recording
+from bench.support.report import Result, Row, noise
+from bench.support.turns import Turn
 from tests.support.server import ServerProcess
 
 ROUNDS = 15

@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
-from bench import database, measure, trivial
-from bench.database import Size
-from bench.http import Http
-from bench.measure import Sample
-from bench.report import Result, Row, noise
-from tests.support import tool_caller
+from bench.clients.http import Http
+from bench.floors import constant_tools as trivial
+from bench.support import database, measure
+from bench.support.database import Size
+from bench.support.measure import Sample
+from bench.support.report import Result, Row, noise
 from tests.support.client import Client
+from tests.support.mcp import tool_caller
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 

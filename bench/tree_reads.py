@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import database, measure
-from bench.database import Size
-from bench.http import Http
-from bench.report import Result, Row, slower
+from bench.clients.http import Http
+from bench.support import database, measure
+from bench.support.database import Size
+from bench.support.report import Result, Row, slower
 from bough.app import build
 from bough.core.store.sql import SESSIONS, TREES
 from bough.core.trees.tree import NODES
@@ -23,8 +23,8 @@ from bough.settings import Settings
 from bough.storage.open import open_backend
 from bough.storage.queries import Query
 from bough.storage.sqlite_tx import connect
+from tests.support.agents_without_keepers import Processes
 from tests.support.server import ServerProcess
-from tests.support.unkept_agents import Processes
 
 LARGE = 1_000
 TREES_THERE = 10

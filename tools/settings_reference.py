@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bough import settings
-from bough.api.cli.commands.serve import default, flag, metavar
+from bough.api.cli.server.serve import default, flag, metavar
 
 
 def settings_table() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.box_agents import Boxed, make_home
+from tests.attacks.sandbox.box_agents import Boxed, make_home
 from tests.support.server import serving
 
 

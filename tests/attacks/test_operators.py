@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from bough.core.worktrees.records import NewWorktree
+from bough.errors import Denied
+from bough.model.session import Caller
 from tests.api.acp.editor_client import editing
 from tests.api.error_responses import refused
-from tests.support.acp_driver import Refused
+from tests.support.acp.acp_driver import Refused
 from tests.support.client import Json
 from tests.support.people import as_user
-from tests.support.repos import make_repo
+from tests.support.repos import git, make_repo
 from tests.support.server import Running, serving
 
 ESCAPES = (
@@ -90,3 +93,54 @@ async def test_an_operator_works_in_no_folder_of_settings(tmp_path: Path, monkey
         answer = await operator.client.http.post("/api/sessions", json={"repoId": repo["id"], "agent": "demo"})
         refused(answer, 403, "role_too_low")
         await server.client.session(repo["id"])
+
+
+PLACES = ("~/.claude/skills/x", "~/.config/autostart", "~/bin", "link/x")
+
+
+@pytest.mark.parametrize("path", PLACES)
+async def test_no_worktree_becomes_settings_of_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """L1, W3: Bough's own git writes a worktree, outside of every sandbox: agents and operators cannot have it written
+    where programs look for settings or commands, not even through a link."""
+    home = tmp_path / "home"
+    make_repo(home / "code")
+    (home / ".config").mkdir()
+    (home / "code" / "link").symlink_to(home / ".config")
+    monkeypatch.setenv("HOME", str(home))
+    async with serving(tmp_path, workspace_root=str(home)) as server, as_user(server, "otto", "operator") as operator:
+        repo = await server.client.repo(home / "code")
+        session = await operator.client.session(repo["id"])
+        worktree = {"branch": "evil", "path": path}
+        for url, body in (
+            ("/api/worktrees", {"repoId": repo["id"], **worktree}),
+            ("/api/sessions", {"repoId": repo["id"], "agent": "demo", "worktree": worktree}),
+            (f"/api/sessions/{session['id']}/fork", {"worktree": worktree}),
+            (f"/api/sessions/{session['id']}/spawn", {"prompt": "x", "worktree": worktree}),
+        ):
+            refused(await operator.client.http.post(url, json=body), 403, "role_too_low")
+        agent = Caller("session", session["id"])
+        with pytest.raises(Denied, match="Only a person"):
+            await server.services.worktrees.create(agent, NewWorktree(repo["id"], "evil", path))
+        assert git(home / "code", "worktree", "list").count("\n") == 1
+        made = await server.client.post("/api/worktrees", {"repoId": repo["id"], **worktree, "wait": True})
+        assert made["status"] == "ready"
+
+
+async def test_a_worktree_in_its_usual_place_needs_no_admin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W1: A repo in a hidden folder, or the home folder itself, keeps its worktrees in `.worktrees`; a link there leads
+    nowhere else."""
+    home = tmp_path / "home"
+    make_repo(home / ".dotfiles")
+    monkeypatch.setenv("HOME", str(home))
+    async with serving(tmp_path, workspace_root=str(home)) as server, as_user(server, "otto", "operator") as operator:
+        repo = await server.client.repo(home / ".dotfiles")
+        made = await operator.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "fine", "wait": True})
+        assert made["status"] == "ready"
+        other = await server.client.repo(make_repo(home / "code"))
+        (home / "code" / ".worktrees").symlink_to(home / ".config")
+        (home / ".config").mkdir(exist_ok=True)
+        body = {"repoId": other["id"], "branch": "evil"}
+        refused(await operator.client.http.post("/api/worktrees", json=body), 403, "role_too_low")
+        assert list((home / ".config").iterdir()) == []

@@ -17,7 +17,7 @@ from bough.storage.backend import Tx
 from tests.api.acp.editor_client import editing
 from tests.api.error_responses import NOBODY, refused
 from tests.api.mcp.mcp_client import Mcp
-from tests.support.acp_driver import Refused
+from tests.support.acp.acp_driver import Refused
 from tests.support.browser import follow_link, signed_in
 from tests.support.client import Json
 from tests.support.eventually import eventually

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from bench import report
 from bench.__main__ import ALL
-from bench.report import Result, Row
+from bench.support import report
+from bench.support.report import Result, Row
 
 RESULT = Result(
     title="speed",

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from . import suite
+from tests.conformance import suite
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parents[1] / "docs/reference/mcp.md"

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance import suite
+from tests.conformance.conftest import Record
+from tests.conformance.proxy import proxy
 from tests.support.server import Running
-
-from . import suite
-from .conftest import Record
-from .proxy import proxy
 
 PROVEN = frozenset(
     {

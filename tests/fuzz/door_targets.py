@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
+from bough.agents import acp_params
 from bough.agents.acp_server import params as agent_params
 from bough.agents.json_rpc import RpcError, UnreadableMessage, encode_error, read_message
 from bough.api.acp.protocol import wire
 from bough.api.mcp.protocol import arguments
 from bough.api.mcp.tools.all_tools import TOOLS
-from bough.api.ws import events
+from bough.api.ws import websocket_and_sse as events
 from bough.core.events.hub import _event_frame  # pyright: ignore[reportPrivateUsage]
 from bough.core.store.decode import decoded
 from bough.core.transcripts import files
@@ -22,12 +23,18 @@ from bough.model.message import raw
 from tests.fuzz.target import Target
 
 PARAMS = (
-    *(wire.Initialize, wire.Authenticate, wire.NewSessionParams, wire.ExistingSession, wire.ListSessions),
-    *(wire.SessionOnly, wire.Prompt, wire.SetMode, wire.SetOption, wire.CancelRequest),
+    *(wire.Initialize, wire.Authenticate, wire.NewSessionParams, wire.ExistingSession, acp_params.ListSessions),
+    *(
+        acp_params.SessionOnly,
+        acp_params.PromptParams,
+        acp_params.SetMode,
+        acp_params.SetConfigOption,
+        acp_params.CancelRequest,
+    ),
 )
 AGENT_PARAMS = (
     *(agent_params.Initialize, agent_params.NewSession, agent_params.LoadSession, agent_params.ResumeSession),
-    *(agent_params.Prompt, agent_params.SetMode, agent_params.SetConfigOption, agent_params.CancelRequest),
+    *(acp_params.PromptParams, acp_params.SetMode, acp_params.SetConfigOption, acp_params.CancelRequest),
 )
 LINE_END = re.compile(rb"\r\n|\r|\n")
 AT = "2026-11-15T08:19:00.000000Z"
@@ -43,8 +50,8 @@ def editor_frames(data: bytes) -> None:
             continue
         for kind in PARAMS:
             try:
-                body = wire.read(message.params, kind)
-                if isinstance(body, wire.Prompt):
+                body = acp_params.read(message.params, kind)
+                if isinstance(body, acp_params.PromptParams):
                     text, attached = wire.read_prompt(body.prompt)
                     files.checked(attached, text)
                 elif isinstance(body, wire.NewSessionParams | wire.ExistingSession):
@@ -62,8 +69,8 @@ def agent_requests(data: bytes) -> None:
             continue
         for kind in AGENT_PARAMS:
             try:
-                body = agent_params.read(params, kind)
-                if isinstance(body, agent_params.Prompt):
+                body = acp_params.read(params, kind)
+                if isinstance(body, acp_params.PromptParams):
                     agent_params.check_blocks(body.prompt)
                     agent_params.attachments(body.prompt)
                     agent_params.last_text(body.prompt)

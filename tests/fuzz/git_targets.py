@@ -12,7 +12,7 @@ from bough.agents.sandbox.git_layout import find_layout, paths_of
 from bough.errors import Denied
 from bough.git import commit_diff
 from bough.git.decode import lines, shown
-from bough.git.safe import configured
+from bough.git.safe import configured_programs as configured
 from bough.git.safe.location import find
 from bough.git.working_copy import diff as working_copy_diff
 from bough.git.working_copy import status

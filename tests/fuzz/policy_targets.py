@@ -10,7 +10,7 @@ from bough.api.cli.framework.terminal_safety import clean
 from bough.core.policy import globs, patterns
 from bough.core.policy.shell.paths import shell_paths
 from bough.core.search import query
-from bough.core.state.others_words import one_line, quoted
+from bough.core.state.reports.quote_sessions import one_line, quoted
 from bough.model.values.visible import visible
 from tests.fuzz.target import Target
 

@@ -14,7 +14,7 @@ from bough.git import process, worktrees
 from bough.git.process import GitFailed
 from bough.git.run import git
 from bough.git.safe import landlock, opened_paths
-from bough.git.safe.configured import Place, find_place
+from bough.git.safe.configured_programs import Place, find_place
 from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 

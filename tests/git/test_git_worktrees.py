@@ -17,7 +17,7 @@ from bough.errors import Busy, Conflict, Invalid
 from bough.git import repo_lock, worktree_recovery, worktrees
 from bough.git.repo_lock import alone
 from bough.git.run import GRACE, GitFailed, Needs, git, git_head
-from bough.git.safe.configured import Place, find_place
+from bough.git.safe.configured_programs import Place, find_place
 from bough.git.working_copy.status import files, own_commits
 from tests.support.eventually import eventually
 from tests.support.repos import allow_programs, make_repo

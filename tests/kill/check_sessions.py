@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from tests.kill.kill_run import KillRun
+from tests.kill.records import Turn, read_turns
+from tests.kill.traffic import Sent
 from tests.support.client import Client
-
-from .kill_run import KillRun
-from .records import Turn, read_turns
-from .traffic import Sent
 
 Json = dict[str, Any]
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bough.model.task import TERMINAL
+from tests.kill.kill_run import KillRun
+from tests.kill.records import Turn, read_turns
+from tests.kill.traffic import Branch, Ledger
 from tests.support.client import Client
 from tests.support.repos import git
-
-from .kill_run import KillRun
-from .records import Turn, read_turns
-from .traffic import Branch, Ledger
 
 Json = dict[str, Any]
 

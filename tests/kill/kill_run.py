@@ -14,14 +14,13 @@ from typing import Any
 import httpx
 
 from bough.model.task import MOVES, TERMINAL
+from tests.kill.calls import MODES as CALLER_MODES
+from tests.kill.calls import Caller
+from tests.kill.traffic import Ledger, Script, add_agents
 from tests.support.crashing_server import CLOCK, CRASH, FAULTS
 from tests.support.eventually import eventually
 from tests.support.postgres_proxy import PostgresProxy
 from tests.support.server import ServerProcess
-
-from .calls import MODES as CALLER_MODES
-from .calls import Caller
-from .traffic import Ledger, Script, add_agents
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bough.core.state.callbacks import GO_ON
+from bough.core.state.reports.callbacks import GO_ON
 from bough.core.transcripts import replay
 from bough.core.turns.continuation_prompt import CONTINUE, quoted
 

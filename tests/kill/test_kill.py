@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.kill.calls import check_calls
+from tests.kill.check_sessions import check_sessions
+from tests.kill.check_trees import check_trees
+from tests.kill.kill_run import KillRun, processes
 from tests.support.postgres_proxy import PostgresProxy
-
-from .calls import check_calls
-from .check_sessions import check_sessions
-from .check_trees import check_trees
-from .kill_run import KillRun, processes
 
 # `make test-kill ROUNDS=500 SEED=7` runs it for longer.
 ROUNDS = int(os.environ.get("ROUNDS") or 4)

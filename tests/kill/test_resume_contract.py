@@ -209,8 +209,8 @@ async def recovered(server: ServerProcess) -> dict[str, list[Json]]:
     connection.row_factory = sqlite3.Row
     for table in COMPARED:
         # Sessions are repaired side by side, in any order; within a session, messages have positions.
-        found = connection.execute(f"SELECT * FROM {table}").fetchall()
-        rows[table] = sorted((comparable(dict(row)) for row in found), key=str)
+        stored = connection.execute(f"SELECT * FROM {table}").fetchall()
+        rows[table] = sorted((comparable(dict(row)) for row in stored), key=str)
     connection.close()
     return rows
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import acp_driver, client, eventually
+from tests.real_agents.helpers.agent_under_test import FULL, SEED, Real
+from tests.real_agents.helpers.measurements_table import AGENT, MEASURED, Record, Table
+from tests.support import client, eventually
+from tests.support.acp import acp_driver
 from tests.support.real_agents.homes import Home, foreign_variables, make_home
 from tests.support.real_agents.mcp_probe import http_probe
 from tests.support.real_agents.packages import CACHE, PACKAGES, chosen, installed
 from tests.support.repos import git, make_repo
 from tests.support.scripted_model.running import ScriptedModel, scripted_model_process
 from tests.support.server import ServerProcess
-
-from .real import FULL, SEED, Real
-from .table import AGENT, MEASURED, Record, Table
 
 HERE = Path(__file__).parent
 # A real agent starts in a few seconds; on a busy machine, with another one running, it may take several times that.

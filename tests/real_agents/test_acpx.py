@@ -17,16 +17,15 @@ import msgspec
 import psutil
 import pytest
 
+from tests.real_agents.helpers.agent_processes import behind_server, is_spoken
+from tests.real_agents.helpers.agent_under_test import FULL, Json
+from tests.real_agents.helpers.several_agents import leads
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PEERS, bin_folder, installed, node_program
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
-
-from .agent_processes import behind_server, is_spoken
-from .real import FULL, Json
-from .several_agents import leads
 
 NAME = "acpx"
 PATIENCE = 60

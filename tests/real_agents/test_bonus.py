@@ -6,12 +6,11 @@ import json
 
 import pytest
 
+from tests.real_agents.helpers.agent_processes import agent_tree, kill
+from tests.real_agents.helpers.agent_under_test import Real
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.watch_turn import watch
 from tests.support.real_agents.mcp_probe import COMMAND
-
-from .agent_processes import agent_tree, kill
-from .real import Real
-from .table import Record
-from .watching import watch
 
 pytestmark = pytest.mark.only("copilot", "qwen")
 

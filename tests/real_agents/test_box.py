@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from tests.attacks.box_agents import needs_sandbox
-from tests.attacks.test_box_network import needs_network
-
-from .real import Real
+from tests.attacks.sandbox.box_agents import needs_sandbox
+from tests.attacks.sandbox.test_box_network import needs_network
+from tests.real_agents.helpers.agent_under_test import Real
 
 pytestmark = needs_sandbox
 

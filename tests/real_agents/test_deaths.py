@@ -10,10 +10,9 @@ import psutil
 import pytest
 
 from bough.core.transcripts.replay import HEADING
-
-from .agent_processes import agent_tree, asked, kill, start_streaming
-from .real import FULL, UNPROVEN, Real
-from .table import Record
+from tests.real_agents.helpers.agent_processes import agent_tree, asked, kill, start_streaming
+from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN, Real
+from tests.real_agents.helpers.measurements_table import Record
 
 pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncGenerator
 
-from tests.support.acp_driver import Driver, Json
-from tests.support.acp_summary import message_texts, summarize_updates
+from tests.real_agents.helpers.agent_under_test import Real
+from tests.real_agents.helpers.several_agents import leads
+from tests.support.acp.acp_driver import Driver, Json
+from tests.support.acp.acp_summary import message_texts, summarize_updates
 from tests.support.eventually import eventually
-
-from .real import Real
-from .several_agents import leads
 
 RECALLED = 10_000
 MANY = 400

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN
+from tests.real_agents.helpers.measurements_table import Record
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import AGENTS
-
-from .real import FULL, UNPROVEN
-from .table import Record
 
 pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from .real import Real
-from .rights import (
+from tests.real_agents.helpers.agent_under_test import Real
+from tests.real_agents.helpers.expected_rights import (
     ASKS,
     COARSER,
     COMMIT,
@@ -27,8 +27,8 @@ from .rights import (
     outcome,
     tried,
 )
-from .table import Record
-from .watching import pending, watch
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.watch_turn import pending, watch
 
 
 @contextlib.asynccontextmanager

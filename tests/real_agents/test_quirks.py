@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from bough.agents.keeper.files import MARK
+from tests.real_agents.helpers.agent_processes import agent_tree, asked, behind_server, keepers, killed
+from tests.real_agents.helpers.agent_under_test import Json, Real
+from tests.real_agents.helpers.measurements_table import Record
 from tests.support.eventually import eventually
 from tests.support.real_agents.homes import Home, make_home
 from tests.support.repos import make_repo
 from tests.support.scripted_model.running import ScriptedModel
-
-from .agent_processes import agent_tree, asked, behind_server, keepers, killed
-from .real import Json, Real
-from .table import Record
 
 OUTPUT = {"claude-code": "text", "codex": "beside the content, with exit code", "gemini": "none", "opencode": "text"}
 ENDED_BY_DENIAL = {"codex": "denied", "opencode": "end_turn"}

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.real_agents.helpers.agent_under_test import FULL, Real
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.several_agents import approvals, ended, leads, playing, said_in, tree
 from tests.support.real_agents import dying_server
 from tests.support.real_agents.actions import Actions
 from tests.support.scripted_model.running import ScriptedModel
-
-from .real import FULL, Real
-from .several_agents import approvals, ended, leads, playing, said_in, tree
-from .table import Record
 
 GATE = "the-server-is-back"
 

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.real_agents.helpers.agent_processes import asked, behind_server
+from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN, Json, Real
+from tests.real_agents.helpers.measurements_table import Record
 from tests.support.real_agents.homes import Home
 from tests.support.scripted_model.running import ScriptedModel
-
-from .agent_processes import asked, behind_server
-from .real import FULL, UNPROVEN, Json, Real
-from .table import Record
 
 pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.real_agents.helpers.agent_under_test import FULL, SEED, Json, Real
+from tests.real_agents.helpers.agent_without_bough import talking
+from tests.real_agents.helpers.hostile import COMMAND, TEXT, Traps, put
+from tests.real_agents.helpers.measurements_table import Record
 from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import Home
 from tests.support.scripted_model.running import ScriptedModel
 from tests.support.server import ServerProcess
-
-from .direct import talking
-from .hostile import COMMAND, TEXT, Traps, put
-from .real import FULL, SEED, Json, Real
-from .table import Record
 
 ENDED = ("completed", "failed", "cancelled")
 # Vectors that OpenCode is asked about before it starts: they are code that runs at start.

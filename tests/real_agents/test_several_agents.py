@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.state.callbacks import GO_ON
+from bough.core.state.reports.callbacks import GO_ON
 from bough.core.transcripts.replay import HEADING
-from tests.support.real_agents.actions import actions_of
-from tests.support.scripted_model.running import ScriptedModel
-
-from .real import FULL, Real
-from .several_agents import (
+from tests.real_agents.helpers.agent_under_test import FULL, Real
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.several_agents import (
     REACT,
     about_calls,
     approvals,
@@ -27,8 +25,9 @@ from .several_agents import (
     tasks,
     tree,
 )
-from .table import Record
-from .watching import watch
+from tests.real_agents.helpers.watch_turn import watch
+from tests.support.real_agents.actions import actions_of
+from tests.support.scripted_model.running import ScriptedModel
 
 ALONE = "bypassPermissions"
 WHOLE = 6000

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from bough.agents.acp.types import HttpServer, NameValue, StdioServer
+from tests.real_agents.helpers.agent_under_test import Real
+from tests.real_agents.helpers.agent_without_bough import talking
 from tests.support.real_agents import mcp_probe
 from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PACKAGES
 from tests.support.scripted_model.running import ScriptedModel
-
-from .direct import talking
-from .real import Real
 
 
 async def test_an_agent_says_what_its_model_says(agent: str, home: Home, model: ScriptedModel, repo: Path) -> None:

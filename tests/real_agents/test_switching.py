@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.real_agents.helpers.agent_processes import agent_tree, kill
+from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN, Real
+from tests.real_agents.helpers.expected_rights import Trials, expected, outcome
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.watch_turn import pending, watch
 from tests.support.eventually import eventually
-
-from .agent_processes import agent_tree, kill
-from .real import FULL, UNPROVEN, Real
-from .rights import Trials, expected, outcome
-from .table import Record
-from .watching import pending, watch
 
 
 async def patch(real: Real, session: str, mode: str) -> None:

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.real_agents.helpers.agent_processes import agent_tree, kill
+from tests.real_agents.helpers.agent_under_test import Json, Real
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.watch_turn import Seen, watch
 from tests.support.real_agents import mcp_probe
 from tests.support.real_agents.homes import KEY
 from tests.support.real_agents.mcp_probe import http_probe
 from tests.support.scripted_model.running import ScriptedModel, scripted_model
-
-from .agent_processes import agent_tree, kill
-from .real import Json, Real
-from .table import Record
-from .watching import Seen, watch
 
 # Codex says that it does not support SSE; Copilot says nothing and drops stdio servers.
 UNREACHABLE = {"codex": "web (sse)", "copilot": "near (stdio)"}

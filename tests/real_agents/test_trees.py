@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.state.callbacks import GO_ON
+from bough.core.state.reports.callbacks import GO_ON
 from bough.core.transcripts.replay import HEADING
+from tests.real_agents.helpers.agent_processes import behind_server, ended, keepers, kill, start_streaming, tree_of
+from tests.real_agents.helpers.agent_under_test import FULL, Json, Real
+from tests.real_agents.helpers.measurements_table import Record
+from tests.real_agents.helpers.watch_turn import watch
 from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import make_home
 from tests.support.real_agents.packages import USUAL, installed
 from tests.support.repos import git
 from tests.support.scripted_model.running import ScriptedModel
-
-from .agent_processes import behind_server, ended, keepers, kill, start_streaming, tree_of
-from .real import FULL, Json, Real
-from .table import Record
-from .watching import watch
 
 NATIVE = ("claude-code", "codex", "opencode")
 """These agents copy a conversation themselves, but only Codex also into another folder."""

@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.eventually import eventually
-from tests.support.real_agents.homes import GEMINI_MODEL, Home
-from tests.support.scripted_model.running import ScriptedModel
-
-from .agent_processes import (
+from tests.real_agents.helpers.agent_processes import (
     agent_tree,
     asked,
     behind_server,
@@ -24,8 +20,11 @@ from .agent_processes import (
     start_slow_command,
     start_streaming,
 )
-from .real import FULL, Real
-from .table import Record
+from tests.real_agents.helpers.agent_under_test import FULL, Real
+from tests.real_agents.helpers.measurements_table import Record
+from tests.support.eventually import eventually
+from tests.support.real_agents.homes import GEMINI_MODEL, Home
+from tests.support.scripted_model.running import ScriptedModel
 
 CANCELLED = ("completed", "failed")
 """Statuses that agents report for a command that was stopped with its turn; none leaves it open."""

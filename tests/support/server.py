@@ -27,7 +27,7 @@ from tests.support.repos import make_repo
 # A server is up in well under a second; on a heavily loaded machine it takes much longer.
 READY_WITHIN = 120.0
 # Most tests look at an agent's processes, or let it touch files beside its folder to see what it does, so it runs
-# unconfined. `BOUGH_SANDBOX=auto` runs them in the sandbox; tests/attacks/test_box.py always does.
+# unconfined. `BOUGH_SANDBOX=auto` runs them in the sandbox; tests/attacks/sandbox/test_box.py always does.
 SANDBOX = os.environ.get("BOUGH_SANDBOX", "off")
 # Servers under test speak plain HTTP: loading certificates for each client would only take time (`verify=False`).
 

@@ -17,10 +17,9 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from bough.api.page.routes import BUILT
 from tests.support.server import ServerProcess
-
-from . import chromium as installed
-from .shared_server import SharedServer
-from .site import PATIENCE, Complaints, Site, open_site, visiting
+from tests.web.helpers import chromium as installed
+from tests.web.helpers.shared_server import SharedServer
+from tests.web.helpers.site import PATIENCE, Complaints, Site, open_site, visiting
 
 HERE = Path(__file__).parent
 TIMEOUT = 90

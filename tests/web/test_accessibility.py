@@ -13,10 +13,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
-from . import example_workspace
-from .conftest import SESSION
-from .example_workspace import ExampleWorkspace
-from .site import PHONE, Complaints, Site, axe, visiting
+from tests.web.conftest import SESSION
+from tests.web.helpers import example_workspace
+from tests.web.helpers.example_workspace import ExampleWorkspace
+from tests.web.helpers.site import PHONE, Complaints, Site, axe, visiting
 
 ON_A_PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 # A page scrolls sideways if it is wider than the window; who causes that is named.

@@ -7,8 +7,8 @@ from typing import cast
 
 from playwright.async_api import Locator, Page, Response, expect
 
-from .conftest import Visit
-from .site import PHONE, Site, card, transcript
+from tests.web.conftest import Visit
+from tests.web.helpers.site import PHONE, Site, card, transcript
 
 OWN = "repo · main folder"
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from playwright.async_api import Locator, Page, expect
 
 from tests.support.repos import git
-
-from .site import Site, card, transcript
+from tests.web.helpers.site import Site, card, transcript
 
 
 async def open_removal(page: Page, name: str) -> Locator:

@@ -7,8 +7,8 @@ import signal
 import pytest
 from playwright.async_api import Page, expect
 
-from .conftest import Visit
-from .site import Complaints, Site
+from tests.web.conftest import Visit
+from tests.web.helpers.site import Complaints, Site
 
 LOST = ("ERR_CONNECTION_REFUSED", "WebSocket connection", "Failed to load resource", "ERR_EMPTY_RESPONSE")
 

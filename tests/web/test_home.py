@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from .conftest import Visit
-from .site import Site, said
+from tests.web.conftest import Visit
+from tests.web.helpers.site import Site, said
 
 
 def section(page: Page, name: str) -> Locator:

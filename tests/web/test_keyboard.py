@@ -7,7 +7,7 @@ import re
 
 from playwright.async_api import Page, expect
 
-from .site import Site, axe
+from tests.web.helpers.site import Site, axe
 
 
 async def test_the_palette_finds_actions_sessions_and_words(site: Site, page: Page) -> None:

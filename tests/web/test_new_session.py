@@ -9,8 +9,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.support.repos import git
-
-from .site import Complaints, Site, choose, said, transcript
+from tests.web.helpers.site import Complaints, Site, choose, said, transcript
 
 # The limit of active root sessions.
 MAX_SESSIONS = 2

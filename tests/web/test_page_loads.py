@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.async_api import Page, expect
 
-from .conftest import Visit
-from .site import Complaints, Site, axe
+from tests.web.conftest import Visit
+from tests.web.helpers.site import Complaints, Site, axe
 
 
 async def test_the_printed_link_logs_in(site: Site, visit: Visit) -> None:

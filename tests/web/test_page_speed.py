@@ -14,10 +14,9 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.repos import make_repo
-
-from . import example_workspace, page_metrics
-from .conftest import SESSION
-from .site import Complaints, Site, visiting
+from tests.web.conftest import SESSION
+from tests.web.helpers import example_workspace, page_metrics
+from tests.web.helpers.site import Complaints, Site, visiting
 
 MOST_SCRIPT = 350 * 1024
 # Seconds by which a frame may be later than on the same page at rest.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.async_api import Page, expect
 
-from .conftest import Visit
-from .site import Complaints, Site, axe, transcript
+from tests.web.conftest import Visit
+from tests.web.helpers.site import Complaints, Site, axe, transcript
 
 
 async def test_a_person_is_added_and_signs_in(site: Site, page: Page, visit: Visit, complaints: Complaints) -> None:

@@ -9,8 +9,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.support.client import Json
 from tests.support.repos import git
-
-from .site import Site, choose
+from tests.web.helpers.site import Site, choose
 
 
 def racer(page: Page, number: int) -> Locator:

@@ -6,7 +6,7 @@ import asyncio
 
 from playwright.async_api import Page, expect
 
-from .site import Site, axe
+from tests.web.helpers.site import Site, axe
 
 
 async def test_a_word_is_found_and_opened(site: Site, page: Page) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from .site import Complaints, Site, axe
+from tests.web.helpers.site import Complaints, Site, axe
 
 
 @pytest.mark.private_server

@@ -8,9 +8,8 @@ import re
 from playwright.async_api import Locator, Page, TimeoutError, expect
 
 from tests.support.client import Json
-
-from .conftest import Visit
-from .site import PHONE, Site, said
+from tests.web.conftest import Visit
+from tests.web.helpers.site import PHONE, Site, said
 
 # How often a click on a node may miss, and how many milliseconds a drawer takes to show.
 MISSES = 5

@@ -14,7 +14,7 @@ from bough.agents.keeper import process_tree
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
 from bough.agents.process_pipes import Pipes
-from bough.agents.shield import shielded
+from bough.agents.wait_shielded import shielded
 from bough.errors import AgentFailed
 
 LAST_WORDS = 1.0

@@ -33,7 +33,7 @@ from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
 from bough.core.state.budgets import Budgets
-from bough.core.state.callbacks import Callbacks
+from bough.core.state.reports.callbacks import Callbacks
 from bough.core.store.transactions import Store
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files

@@ -10,7 +10,7 @@ import msgspec
 
 from bough.git.paths import is_there, read_start
 from bough.git.run import GitFailed, git
-from bough.git.safe.configured import PROGRAMS
+from bough.git.safe.configured_programs import PROGRAMS
 from bough.git.safe.location import Location, find, is_bare
 from bough.git.safe.permissions import is_registered_bare
 

@@ -13,8 +13,8 @@ import structlog
 
 from bough.git.paths import real
 from bough.git.process import GitFailed, GitProcess, Start, command
-from bough.git.safe import guard, overrides, permissions
-from bough.git.safe.configured import (
+from bough.git.safe import forbid_programs, overrides, permissions
+from bough.git.safe.configured_programs import (
     MOST_NAMES,
     QUERY,
     Configured,
@@ -222,10 +222,10 @@ async def _pool(guarded: bool) -> ThreadPoolExecutor:
         return _free_threads
     global _guarded_threads
     if _guarded_threads is None:
-        reason = await asyncio.to_thread(guard.reason_missing)
+        reason = await asyncio.to_thread(forbid_programs.reason_missing)
         if reason is not None:
             log.warning("git_guard_missing", reason=reason)
         if _guarded_threads is None:
-            enter = guard.enter if reason is None else None
+            enter = forbid_programs.enter if reason is None else None
             _guarded_threads = ThreadPoolExecutor(THREADS, "bough-git", initializer=enter)
     return _guarded_threads

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bough.errors import Internal
 from bough.storage import rows
-from bough.storage.sql_parameters import storable
+from bough.storage.storable_values import storable
 
 FOLDER = Path(__file__).with_name("queries")
 

@@ -19,7 +19,7 @@ from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import Batch, Exit
 from bough.agents.process_link import ProcessLink, start_process
-from tests.support.acp_schema import AcpSchema, Pending
+from tests.support.acp.acp_schema import AcpSchema, Pending
 
 
 class Ear:

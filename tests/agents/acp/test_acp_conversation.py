@@ -21,7 +21,7 @@ from bough.agents.acp.wire import AgentRequest, Update
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.errors import Internal
 from tests.agents.acp.acp_peers import Peer, peer
-from tests.support.acp_schema import AcpSchema
+from tests.support.acp.acp_schema import AcpSchema
 
 
 def say(text: str) -> list[TextBlock]:

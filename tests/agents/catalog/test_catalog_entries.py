@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.agents.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from bough.agents.catalog import Catalog, CatalogEntry, load_catalog
 from bough.agents.catalog.entry import ModeSettings
+from bough.agents.catalog.load import BUILT_IN
 from bough.errors import Invalid
 from bough.model.session import MODES, RANK
 

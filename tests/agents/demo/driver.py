@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Self
 
-from tests.support import acp_driver
-from tests.support.acp_driver import Json, Refused
+from tests.support.acp import acp_driver
+from tests.support.acp.acp_driver import Json, Refused
 
 __all__ = ["Driver", "Json", "Refused"]
 

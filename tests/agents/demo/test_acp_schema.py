@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tests.support.acp_schema import AcpSchema, AcpViolation, Pending
+from tests.support.acp.acp_schema import AcpSchema, AcpViolation, Pending
 
 pytestmark = pytest.mark.skipif(not AcpSchema.at_hand(), reason="the ACP schema is not installed")
 

@@ -13,8 +13,8 @@ import pytest
 from bough.agents.sandbox import gather as module
 from bough.agents.sandbox.detect import Availability, SandboxProbe, explain
 from bough.agents.sandbox.gather import BoxRequest, box_env, gather
-from bough.agents.sandbox.own_files import OwnFiles
 from bough.agents.sandbox.git_layout import GitLayout, find_layout
+from bough.agents.sandbox.own_files import OwnFiles
 from bough.agents.sandbox.profile import Box, arguments
 from tests.support.repos import make_repo
 

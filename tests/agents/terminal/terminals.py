@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Self
 
-from tests.support import acp_driver
-from tests.support.acp_driver import Json
+from tests.support.acp import acp_driver
+from tests.support.acp.acp_driver import Json
 
 # The last line contains the output of a flood twice.
 READ_LIMIT = 16 << 20

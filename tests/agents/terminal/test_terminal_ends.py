@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.terminal.terminals import Terminal, living, written_pid
-from tests.support.acp_driver import Refused
+from tests.support.acp.acp_driver import Refused
 from tests.support.eventually import eventually
 
 # A child that leaves its parent's session, and one that also loses its parent.

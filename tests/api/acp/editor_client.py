@@ -12,8 +12,8 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.support.acp_driver import Driver, Json
-from tests.support.acp_summary import summarize_updates
+from tests.support.acp.acp_driver import Driver, Json
+from tests.support.acp.acp_summary import summarize_updates
 from tests.support.server import Running
 
 BIGGEST = 64 * 1024 * 1024

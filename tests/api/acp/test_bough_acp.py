@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.acp_driver import Driver
+from tests.support.acp.acp_driver import Driver
 from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 from tests.support.server import Running

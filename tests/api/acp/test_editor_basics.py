@@ -9,8 +9,8 @@ import pytest
 
 from bough.api.acp.sessions import methods
 from tests.api.acp.editor_client import Editor, editing
-from tests.support.acp_driver import Json, Refused
-from tests.support.acp_summary import message_texts
+from tests.support.acp.acp_driver import Json, Refused
+from tests.support.acp.acp_summary import message_texts
 from tests.support.images import PNG, picture
 from tests.support.server import Running
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tests.api.acp.editor_client import Editor, editing
-from tests.support.acp_driver import Json, Refused
-from tests.support.acp_summary import message_texts
+from tests.support.acp.acp_driver import Json, Refused
+from tests.support.acp.acp_summary import message_texts
 from tests.support.eventually import eventually
 from tests.support.server import Running
 

@@ -13,7 +13,7 @@ import pytest
 from bough.model.values.ids import new_id
 from bough.model.values.times import now
 from tests.api.acp.editor_client import Editor, editing
-from tests.support import acp_driver
+from tests.support.acp import acp_driver
 from tests.support.server import Running
 
 Json = dict[str, Any]

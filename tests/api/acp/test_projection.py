@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given, settings, strategies
 
 from bough.api.acp.view.projection import Projection, ShownMessage
-from tests.support.acp_schema import AcpSchema
-from tests.support.acp_summary import summarize_updates
+from tests.support.acp.acp_schema import AcpSchema
+from tests.support.acp.acp_summary import summarize_updates
 
 Json = dict[str, Any]
 # A message's role, and its successive contents.

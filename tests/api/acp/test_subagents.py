@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.api.acp.editor_client import Editor, editing
-from tests.support.acp_driver import Json
-from tests.support.acp_summary import message_texts
+from tests.support.acp.acp_driver import Json
+from tests.support.acp.acp_summary import message_texts
 from tests.support.server import Running
 
 KNOWS: Json = {"subagents": {}}

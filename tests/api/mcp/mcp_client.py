@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
-from bough.core.live_agents import agent_tokens
+from bough.core.live_agents.start import agent_tokens
 from bough.storage.queries import Query
 from tests.support.client import Client
 from tests.support.server import Running

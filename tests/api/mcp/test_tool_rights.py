@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bough.core.tool_calls import service
+from tests.support.mcp.tool_caller import agent_with_token
+from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 from tests.support.repos import make_repo
-from tests.support.tool_caller import agent_with_token
-from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bough.core.tool_calls import service
+from tests.support.mcp.tool_caller import Agent
+from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 from tests.support.repos import make_repo
-from tests.support.tool_caller import Agent
-from tests.support.tool_server import PATIENCE, ToolServer, tool_server
 
 SPAWN = "agor_sessions_spawn"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bough.core.live_agents import agent_tokens
+from bough.core.live_agents.start import agent_tokens
 from bough.core.tool_calls import service
 from bough.model.values.ids import new_id
 from tests.support.eventually import eventually
-from tests.support.tool_caller import HEADERS, Agent, agent_in_turn, agent_with_token, replace_token
-from tests.support.tool_server import PATIENCE, ToolServer, tool_server
+from tests.support.mcp.tool_caller import HEADERS, Agent, agent_in_turn, agent_with_token, replace_token
+from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 
 
 @pytest.fixture

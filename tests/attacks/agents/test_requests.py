@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from bough.agents.acp.connection import AgentConnection
-from bough.core.live_agents.agent_requests import MOST_WAITING, AgentRequests
+from bough.core.live_agents.questions.agent_requests import MOST_WAITING, AgentRequests
 from bough.core.transcripts.recorder import Recorder
 from tests.attacks.agents.hostile import Hostile, ask, hostile, line, message, update
 from tests.core.policy.test_policy_at_work import wanting

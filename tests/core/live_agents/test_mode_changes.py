@@ -11,7 +11,7 @@ import pytest
 from bough.errors import Denied
 from bough.model.session import Caller
 from tests.core.helpers import messages, open_in, open_session
-from tests.core.live_agents.test_obstinate import obstinate
+from tests.core.live_agents.test_ignored_modes import add_mode_ignorer
 from tests.support.client import Client, Json
 from tests.support.eventually import eventually
 from tests.support.server import Running, ServerProcess, serving
@@ -129,7 +129,7 @@ async def test_only_a_person_applies_a_mode(server: Running) -> None:
 
 async def test_an_agent_that_keeps_its_rights_is_replaced(tmp_path: Path) -> None:
     """P2: An agent that does not take a lower mode within a turn is ended, and the turn goes on in that mode."""
-    received = obstinate(tmp_path, "fixed")
+    received = add_mode_ignorer(tmp_path, "fixed")
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, agent="fixed", permissionMode="bypassPermissions")
@@ -145,7 +145,7 @@ async def test_an_agent_that_keeps_its_rights_is_replaced(tmp_path: Path) -> Non
 
 async def test_an_agent_keeps_a_stricter_mode(tmp_path: Path) -> None:
     """P2: An agent that does not take a higher mode within a turn goes on, and people are told."""
-    received = obstinate(tmp_path, "fixed")
+    received = add_mode_ignorer(tmp_path, "fixed")
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, agent="fixed", permissionMode="default")

@@ -3,11 +3,13 @@ describes."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bough
 from bough.agents.catalog import Catalog, load_catalog
 from bough.core.policy.decide import decide
 from bough.core.policy.tool_use import read
@@ -19,6 +21,9 @@ CWD = "/repo/x"
 FILE = """
 title = "Heron"
 command = ["heron", "--acp"]
+
+[login]
+secrets = [".heron/key"]
 
 [repository]
 protect = [".heron", "heron/rules*"]
@@ -106,3 +111,18 @@ def test_a_form_without_server_and_tool_is_refused(tmp_path: Path) -> None:
     (tmp_path / "agents" / "heron.toml").write_text(FILE.replace("{server} > {tool}", "{tool} only"), "utf-8")
     (broken,) = load_catalog(tmp_path).broken
     assert broken.name == "heron"
+
+
+def test_keys(catalog: Catalog) -> None:
+    """P3: A person decides about reading the file that holds the agent's key, whichever agent reads it."""
+    use = use_of(catalog, {"kind": "read", "rawInput": {"document": "/home/me/.heron/key"}})
+    assert [hit.path for hit in use.protected] == ["/home/me/.heron/key"]
+
+
+def test_no_agent_is_named_outside_the_catalog() -> None:
+    """P3: What differs by agent is in its file, so core, model and api name no agent that Bough does not come with."""
+    names = [entry.name for entry in load_catalog(Path("/nowhere")).entries() if not entry.comes_with_bough]
+    spelled = re.compile(rf"\b({'|'.join(names)}|claude)\b", re.IGNORECASE)
+    package = Path(bough.__file__).parent
+    files = [file for room in ("core", "model", "api") for file in (package / room).rglob("*.py")]
+    assert [str(file.relative_to(package)) for file in files if spelled.search(file.read_text("utf-8"))] == []

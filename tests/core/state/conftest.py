@@ -10,7 +10,7 @@ import pytest
 from bough.core.store.transactions import Store
 from bough.storage import migrate
 from bough.storage.open import open_backend
-from tests.core.state.stored_rows import StoredRows
+from tests.core.state.database_rows import StoredRows
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from bough.model.session import Caller
 from bough.model.tree import Budget, TreeUsage
 from bough.settings import Settings
 from bough.storage.backend import Tx
-from tests.core.state.rows import FakeTx, session, task
-from tests.core.state.stored_rows import StoredRows
+from tests.core.state.database_rows import StoredRows
+from tests.core.state.fake_rows import FakeTx, session, task
 
 BUDGET: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(Budget)}
 USED: dict[str, Any] = {field.name: 0 for field in msgspec.structs.fields(TreeUsage)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bough.core.state import call_rights
-from bough.core.state.call_rights import RightsCheck
+from bough.core.state.calls import call_rights
+from bough.core.state.calls.call_rights import RightsCheck
 from bough.model.call import Claim
 from bough.model.message import raw
 from bough.model.rule import Choice, Effect, Rule

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from bough.core.state import callbacks
+from bough.core.state.reports import callbacks
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
 from bough.model.message import Message, raw
 from bough.model.session import CallbackConfig
-from tests.core.state.rows import FakeTx, session, task
+from tests.core.state.fake_rows import FakeTx, session, task
 
 CHILD = session(id="child", title="Look", agent="demo", kind="subsession")
 

@@ -16,8 +16,8 @@ from bough.model.message import Message
 from bough.model.session import Caller, Session
 from bough.model.task import Task, TaskStatus
 from bough.settings import Settings
-from tests.core.state.rows import FakeTx, session
-from tests.core.state.stored_rows import StoredRows
+from tests.core.state.database_rows import StoredRows
+from tests.core.state.fake_rows import FakeTx, session
 
 
 @pytest.mark.parametrize("text", ["x", " x ", "é" * 5, "x" * 10])

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from bough.core.state import agent_time, task_ended
-from bough.core.state.callbacks import Callbacks
 from bough.core.state.end_reasons import IDLE
+from bough.core.state.reports.callbacks import Callbacks
 from bough.core.store import records
 from bough.core.store.sql import MESSAGES, TASKS, TREES
 from bough.core.store.transactions import Change
@@ -17,8 +17,8 @@ from bough.model.message import Message
 from bough.model.session import CallbackConfig, Kind, Session
 from bough.model.task import Task, TaskStatus
 from bough.model.tree import Callback
-from tests.core.state.rows import FakeTx, task
-from tests.core.state.stored_rows import StoredRows
+from tests.core.state.database_rows import StoredRows
+from tests.core.state.fake_rows import FakeTx, task
 
 MUTE = CallbackConfig(enabled=False)
 

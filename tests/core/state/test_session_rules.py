@@ -13,7 +13,7 @@ from bough.core.state.session import check_resumable, refuse_side_question
 from bough.errors import Conflict
 from bough.model.message import raw
 from bough.model.session import Kind, SessionMetadata, Status
-from tests.core.state.rows import session, task
+from tests.core.state.fake_rows import session, task
 
 
 @pytest.mark.parametrize(

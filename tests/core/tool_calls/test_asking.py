@@ -16,8 +16,8 @@ from bough.core.tool_calls import service
 from tests.support.client import Json
 from tests.support.eventually import eventually
 from tests.support.faults import failing
-from tests.support.tool_caller import Agent
-from tests.support.tool_server import PATIENCE, ToolServer, tool_server
+from tests.support.mcp.tool_caller import Agent
+from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 
 SPAWN = "agor_sessions_spawn"
 

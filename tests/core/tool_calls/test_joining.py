@@ -18,8 +18,8 @@ from bough.model.values.times import before
 from bough.storage.queries import Query
 from tests.support.client import Json
 from tests.support.eventually import eventually
-from tests.support.tool_caller import HEADERS, Agent
-from tests.support.tool_server import PATIENCE, ToolServer, tool_server
+from tests.support.mcp.tool_caller import HEADERS, Agent
+from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 
 SPAWN = "agor_sessions_spawn"
 QUIET = {"prompt": "hello", "enableCallback": False}

@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from tests.support.client import Client, Json
+from tests.support.mcp.tool_caller import Agent, replace_token
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
-from tests.support.tool_caller import Agent, replace_token
 
 SPAWN = "agor_sessions_spawn"
 QUIET = {"prompt": "hello", "title": "kid", "enableCallback": False}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bough.core.approvals.kinds import LIMIT
-from bough.core.live_agents import repository_trust
+from bough.core.live_agents.start import repository_trust
 from bough.core.state import budgets
 from bough.core.state.budgets import BudgetBody
 from bough.core.store import records
@@ -19,9 +19,8 @@ from bough.model.message import raw
 from bough.model.session import Caller
 from bough.model.values.times import before
 from bough.storage.queries import Query
+from tests.core.trees.tree_helpers import Grove, grove, session_caller
 from tests.support.client import Json
-
-from .kit import Grove, grove, session_caller
 
 # In minutes; a turn of a twentieth of a second takes longer.
 MOMENT = 0.0001 / 60

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.state.callbacks import GO_ON
+from bough.core.state.reports.callbacks import GO_ON
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.core.worktrees.records import quietly
 from bough.model.message import raw
+from tests.core.trees.tree_helpers import Grove, answer, grove
 from tests.support.client import Json
 from tests.support.repos import make_repo
-
-from .kit import Grove, answer, grove
 
 # In minutes, a twentieth of a second.
 SOON = 0.05 / 60

@@ -14,11 +14,10 @@ from bough.core.store.idempotency import KeyAnswer
 from bough.core.store.sql import KEYS
 from bough.core.transcripts.replay import HEADING
 from bough.core.worktrees.for_branch import MARKS
+from tests.core.trees.tree_helpers import Grove, add_demo, answer, branch, grove
 from tests.support.client import PATIENCE, Client, Json
 from tests.support.repos import git, make_repo
 from tests.support.server import ServerProcess
-
-from .kit import Grove, add_demo, answer, branch, grove
 
 RACE: Json = {"prompt": "[[say go]]", "contenders": [{}, {}]}
 NEW: Json = {"prompt": "[[say go]]", "worktree": "new"}

@@ -13,9 +13,8 @@ import pytest
 from bough.agents.acp.client import AgentClient
 from bough.core.transcripts import lineage, replay
 from bough.model.message import Message
+from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove
 from tests.support.repos import make_repo
-
-from .kit import KINDS, Grove, add_demo, answer, grove
 
 
 @pytest.fixture

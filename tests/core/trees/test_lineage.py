@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict
 
-from bough.core.live_agents.context import SessionContext
+from bough.core.live_agents.start.context import SessionContext
 from bough.core.store import records
 from bough.core.store.sql import SESSIONS
 from bough.core.store.transactions import Change
@@ -15,8 +15,7 @@ from bough.core.transcripts import inherited, lineage
 from bough.errors import NotFound
 from bough.model.session import Session
 from bough.model.values.ids import new_id
-
-from .kit import Grove, grove
+from tests.core.trees.tree_helpers import Grove, grove
 
 # Deeper than Python's limit of recursion.
 DEEP = 1100

@@ -14,10 +14,9 @@ from bough.core.trees.race.start import NewRace, NewRacer
 from bough.errors import Conflict
 from bough.model.session import Caller
 from bough.storage.queries import Query
+from tests.core.trees.tree_helpers import Grove, grove
 from tests.support.client import Json
 from tests.support.repos import git
-
-from .kit import Grove, grove
 
 COMMIT = "git add . && git -c user.name=A -c user.email=a@b.c commit -qm mine"
 MODE = "bypassPermissions"

@@ -14,12 +14,11 @@ import pytest
 
 from bough.errors import Unavailable
 from bough.storage.backend import Backend, Tx
+from tests.core.trees.tree_helpers import answer, branch, contents, grove, rested
 from tests.support.client import PATIENCE, Client
 from tests.support.crashing_server import WatchingTx
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
-
-from .kit import answer, branch, contents, grove, rested
 
 
 @contextlib.contextmanager

@@ -14,10 +14,9 @@ from bough.core.trees.branch import Branch
 from bough.errors import Conflict
 from bough.model.tool import ToolUse
 from bough.model.tree import Aside
+from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove, session_caller
 from tests.support.client import Json
 from tests.support.eventually import eventually
-
-from .kit import KINDS, Grove, add_demo, answer, grove, session_caller
 
 # In minutes, a twentieth of a second.
 SOON = 0.05 / 60

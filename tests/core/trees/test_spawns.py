@@ -13,9 +13,8 @@ from bough.core.store.sql import SESSIONS
 from bough.core.trees.branch import Branch
 from bough.errors import Denied
 from bough.model.session import PermissionMode
+from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove, session_caller
 from tests.support.client import Json
-
-from .kit import KINDS, Grove, add_demo, answer, grove, session_caller
 
 
 async def env_of(trees: Grove, session: str) -> str:

@@ -167,7 +167,11 @@ async def test_a_worktree_that_a_person_has_changed_stays(
     await server.services.branches.repair()
     assert folder.exists()
     assert len((await server.client.get("/api/worktrees"))["worktrees"]) == 1
-    monkeypatch.setattr(for_branch, "_is_changed", lambda *_rows: pytest.fail("its mark is still there"))
+
+    def fail(*_rows: object) -> bool:
+        pytest.fail("its mark is still there")
+
+    monkeypatch.setattr(for_branch, "_is_changed", fail)
     await server.services.branches.repair()
 
 

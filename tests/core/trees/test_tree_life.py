@@ -9,8 +9,7 @@ import pytest
 from bough.core.store.sql import SESSIONS
 from bough.model.session import Session
 from bough.model.values.times import after
-
-from .kit import Grove, answer, grove
+from tests.core.trees.tree_helpers import Grove, answer, grove
 
 # In minutes, a twentieth of a second.
 SOON = 0.05 / 60

@@ -53,8 +53,11 @@ async def test_a_turn_that_fails_does_not_wait_for_its_checkpoint(
         await asyncio.Event().wait()
         return FolderState()
 
+    async def take_nothing(*_arguments: object) -> FolderState:
+        return FolderState()
+
     monkeypatch.setattr(Checkpoints, "_taken", scan_forever)
-    monkeypatch.setattr(Checkpoints, "after", lambda *_arguments: asyncio.sleep(0, FolderState()))
+    monkeypatch.setattr(Checkpoints, "after", take_nothing)
     async with serving(tmp_path) as server:
         session = await open_session(server, agent="absent")
         program.unlink()

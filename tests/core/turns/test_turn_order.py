@@ -12,7 +12,7 @@ from bough.core.store.sql import TASKS
 from bough.core.turns.scheduler import Runnable, Scheduler
 from bough.settings import Settings
 from bough.storage.backend import Tx
-from tests.core.state.rows import FakeTx
+from tests.core.state.fake_rows import FakeTx
 
 
 class FakeStore:

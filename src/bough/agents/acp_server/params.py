@@ -1,24 +1,17 @@
-"""Decodes the parameters of the protocol's methods and the blocks of prompts. The server checks what they refer to."""
+"""Defines the parameters that only our own agents read, and reads the blocks of prompts; `acp_params` has the others.
+The server checks what they refer to."""
 
-from typing import Literal, TypeVar
+from typing import Literal
 from urllib.parse import unquote
 
 import msgspec
 
-from bough.agents.json_rpc import INVALID_PARAMS, Json, RequestId, RpcError
-
-T = TypeVar("T")
+from bough.agents.acp_params import Pair
+from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 
 
 class _Params(msgspec.Struct, rename="camel", kw_only=True):
     pass
-
-
-class Pair(msgspec.Struct):
-    """An environment variable or a header."""
-
-    name: str
-    value: str
 
 
 class McpServer(_Params):
@@ -58,38 +51,6 @@ class ResumeSession(_Params):
     mcp_servers: list[McpServer] = []
 
 
-class ListSessions(_Params):
-    cwd: str | None = None
-    cursor: str | None = None
-
-
-class SessionId(_Params):
-    """The parameters of session/close, session/delete and session/cancel."""
-
-    session_id: str
-
-
-class SetMode(_Params):
-    session_id: str
-    mode_id: str
-
-
-class SetConfigOption(_Params):
-    session_id: str
-    config_id: str
-    value: str
-
-
-class Prompt(_Params):
-    session_id: str
-    # Recorded as it came. `check_blocks` checks the fields that the agents use.
-    prompt: list[Json]
-
-
-class CancelRequest(_Params):
-    request_id: RequestId
-
-
 class _Text(_Params, tag_field="type", tag="text"):
     text: str
 
@@ -119,14 +80,6 @@ class _Resource(_Params, tag_field="type", tag="resource"):
 
 
 _BLOCKS = list[_Text | _Image | _Audio | _Link | _Resource]
-
-
-def read(raw: msgspec.Raw, kind: type[T]) -> T:
-    """Decodes parameters. Raises `RpcError` if they do not fit the type."""
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except msgspec.DecodeError as error:
-        raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
 
 
 def check_blocks(blocks: list[Json]) -> set[str]:

@@ -13,10 +13,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from bough.agents import acp_params
+from bough.agents.acp_params import read
 from bough.agents.acp_server import params as wire
 from bough.agents.acp_server.connection import ClientConnection
 from bough.agents.acp_server.open_session import OpenSession
-from bough.agents.acp_server.params import McpServer, read
+from bough.agents.acp_server.params import McpServer
 from bough.agents.acp_server.records import PromptRecord, SettingRecord, UpdateRecord
 from bough.agents.acp_server.session_store import SessionFile, SessionStore, State, now
 from bough.agents.json_rpc import (
@@ -143,11 +145,11 @@ class AgentServer(ABC, Generic[State, Session]):
     def _handle_notification(self, method: str, params: msgspec.Raw) -> None:
         try:
             if method == "session/cancel":
-                session = self.sessions.get(read(params, wire.SessionId).session_id)
+                session = self.sessions.get(read(params, acp_params.SessionOnly).session_id)
                 if session is not None:
                     session.cancel()
             elif method == "$/cancel_request":
-                request_id = read(params, wire.CancelRequest).request_id
+                request_id = read(params, acp_params.CancelRequest).request_id
                 for session in self.sessions.values():
                     session.cancel_request(request_id)
         except RpcError as error:
@@ -191,7 +193,7 @@ class AgentServer(ABC, Generic[State, Session]):
         self._open(request_id, fork, request.mcp_servers, new=True)
 
     def _list(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        request = read(params, wire.ListSessions)
+        request = read(params, acp_params.ListSessions)
         try:
             page, next_cursor = self._store.page(request.cwd, request.cursor)
         except ValueError as error:
@@ -202,16 +204,16 @@ class AgentServer(ABC, Generic[State, Session]):
         self.connection.answer(request_id, result)
 
     def _close(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        session_id = read(params, wire.SessionId).session_id
+        session_id = read(params, acp_params.SessionOnly).session_id
         self._end(request_id, session_id, self.find_open(session_id))
 
     def _delete(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        session_id = read(params, wire.SessionId).session_id
+        session_id = read(params, acp_params.SessionOnly).session_id
         session = self.sessions.get(session_id)
         self._end(request_id, session_id, session, then=lambda: self._store.delete(session_id))
 
     def _prompt(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        request = read(params, wire.Prompt)
+        request = read(params, acp_params.PromptParams)
         session = self.find_open(request.session_id)
         can = self.capabilities()["promptCapabilities"]
         kinds = {"image": can["image"], "audio": can["audio"], "resource": can["embeddedContext"]}
@@ -222,7 +224,7 @@ class AgentServer(ABC, Generic[State, Session]):
         session.prompt(request_id, request.prompt)
 
     def _set_mode(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        request = read(params, wire.SetMode)
+        request = read(params, acp_params.SetMode)
         session = self.find_open(request.session_id)
         if request.mode_id not in self._modes:
             raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {request.mode_id!r}")

@@ -37,6 +37,9 @@ class Login(_Table):
 
     env: list[str] = []
     files: list[str] = []
+    # Paths that hold keys or accounts, as patterns for the names at the end of a path, without case. A person decides
+    # about reading them.
+    secrets: list[str] = []
     # Files that the agent also has without a login, each with regular expressions, one of which a login makes match.
     contents: dict[str, list[str]] = {}
     # Further variables of the server that the agent inherits, by the variable that makes it need them.
@@ -268,6 +271,12 @@ class CatalogEntry(_Table):
     title: str
     command: list[str]
     description: str = ""
+    # Its short name, which some of Bough's tools show instead of its name.
+    short_name: str = ""
+    # Whether it is part of Bough and needs neither an installation nor a key.
+    comes_with_bough: bool = False
+    # The default agent is the one with the lowest number that is installed and set up.
+    preference: int | None = None
     env: dict[str, str] = {}
     # Variables of the server that the agent inherits, besides the usual ones and those that other fields name. `*`
     # stands for any characters.

@@ -14,7 +14,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, Implementation, TextContent
 
-from bough.agents.acp_server.params import McpServer, Pair
+from bough.agents.acp_params import Pair
+from bough.agents.acp_server.params import McpServer
 from bough.agents.demo.capabilities import AGENT_INFO
 from bough.agents.json_rpc import Json
 

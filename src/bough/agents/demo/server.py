@@ -2,9 +2,9 @@
 
 import msgspec
 
-from bough.agents.acp_server import params as wire
+from bough.agents import acp_params
+from bough.agents.acp_params import read
 from bough.agents.acp_server.connection import ClientConnection
-from bough.agents.acp_server.params import read
 from bough.agents.acp_server.records import SettingRecord
 from bough.agents.acp_server.server import AgentServer
 from bough.agents.acp_server.session_store import now
@@ -60,7 +60,7 @@ class DemoAgent(AgentServer[DemoState, DemoSession]):
         return {**entry, "title": title} if title is not None and "titles" in self._features else entry
 
     def _set_config_option(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        request = read(params, wire.SetConfigOption)
+        request = read(params, acp_params.SetConfigOption)
         session = self.find_open(request.session_id)
         if request.value not in OPTIONS.get(request.config_id, {}):
             raise RpcError(INVALID_PARAMS, f"Invalid params: {request.config_id!r} cannot be {request.value!r}")

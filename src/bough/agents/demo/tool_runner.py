@@ -11,8 +11,8 @@ from bough.agents.acp_server.records import PermissionRecord
 from bough.agents.acp_server.session_store import now
 from bough.agents.acp_server.turn import PermissionCancelled
 from bough.agents.acp_server.updates import ToolCall, text_content
+from bough.agents.demo.always_asks import asks_about_command, asks_about_file
 from bough.agents.demo.permissions import TRUSTED_SERVER, Action, decide
-from bough.agents.demo.protected import asks_about_command, asks_about_file
 from bough.agents.demo.tools import plan_change, run_command
 from bough.agents.demo.updates import DemoUpdates
 from bough.agents.json_rpc import Json, RpcError

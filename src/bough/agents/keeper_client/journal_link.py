@@ -13,7 +13,7 @@ from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper_client import keeper_folder, orphans
 from bough.agents.keeper_client.keeper_folder import AgentEnd, KeeperInfo, Tail
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.shield import shielded
+from bough.agents.wait_shielded import shielded
 
 POLL = 0.1
 """Seconds between reads of the journal, whose growth is not announced. A turn that ends this late is rare."""

@@ -22,7 +22,7 @@ from bough.agents.keeper_client.keeper_folder import AgentEnd, KeeperInfo
 from bough.agents.keeper_client.keeper_stream import KeeperStream
 from bough.agents.keeper_client.orphans import END_MARGIN, wait_until
 from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
-from bough.agents.shield import shielded
+from bough.agents.wait_shielded import shielded
 from bough.errors import AgentFailed
 
 LEAVE_WAIT = 3.0

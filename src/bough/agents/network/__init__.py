@@ -7,7 +7,8 @@
 - `proxy` serves the connections: it reads requests with `http_head`, asks `gate` whether a host is allowed, connects
   with `dial` and copies with `streams`. `hosts` defines host names and patterns, and `addresses` which addresses are
   public.
-- The keeper starts the proxy and passes questions on to the server; `core.live_agents.host_questions` answers them.
+- The keeper starts the proxy and passes questions on to the server, where
+  `core.live_agents.questions.unknown_hosts` answers them.
   Uses the standard library alone, like the keeper, and imports nothing else of Bough. `core` and the settings check
   host names with `hosts`.
 """

@@ -7,6 +7,6 @@
 - `profile` turns all of that into the arguments of `bwrap`. It reads nothing, so that tests can look at every case.
 - `own_network` plans the network of a strict box, which `bough.agents.network` serves, and `socket_filter` keeps
   other kinds of sockets out of it.
-- `core.live_agents.confinement` calls this room, and the keeper starts the agent behind the arguments. The room
+- `core.live_agents.start` calls this room, and the keeper starts the agent behind the arguments. The room
   imports host names and `open_ports` from `bough.agents.network`, and a descriptor's number from the keeper.
 """

@@ -24,8 +24,8 @@ METAVARS = {"limit": "N", "offset": "N", "mode": "MODE", "form": "json|markdown"
 
 # The commands that each module declares, in the order of the help.
 MODULES: dict[str, tuple[str, ...]] = {
-    "commands.serve": ("serve",),
-    "commands.open": ("open",),
+    "server.serve": ("serve",),
+    "server.open": ("open",),
     "commands.home": ("home", "tour"),
     "session.manage": ("session",),
     "repos.repo": ("repo",),
@@ -50,7 +50,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "access.user": ("user",),
     "access.audit": ("audit",),
     "doctor.command": ("doctor",),
-    "commands.db": ("db",),
+    "server.db": ("db",),
     "commands.completion": ("completion", "demo-agent"),
 }
 

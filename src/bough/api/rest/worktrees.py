@@ -9,10 +9,10 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKey, Services, errors, with_key
-from bough.core.worktrees.creation_preview import Preview
+from bough.core.worktrees.creation.preview import Preview
 from bough.core.worktrees.records import NewWorktree, SessionUse, WorktreePatch
-from bough.core.worktrees.removal_preview import Losses
-from bough.core.worktrees.remove import Removed, how_to_recover
+from bough.core.worktrees.removal.preview import Losses
+from bough.core.worktrees.removal.remove import Removed, how_to_recover
 from bough.core.worktrees.service import GitWorktree
 from bough.git.working_copy.diff import Diff
 from bough.model.repo import Worktree, WorktreeState

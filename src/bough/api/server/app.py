@@ -43,7 +43,7 @@ from bough.api.rest import (
 from bough.api.rest.access import audit, tokens, users
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.server.middleware import GateMiddleware, log_refusal
-from bough.api.ws import events
+from bough.api.ws import websocket_and_sse as events
 from bough.core.services import Services
 from bough.errors import BoughError, Busy, Internal, Unavailable
 from bough.model.values.ids import new_id

@@ -16,9 +16,9 @@ import msgspec
 import structlog
 
 from bough.core.access.one_at_a_time import OneAtATime
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import PAGE_KEYS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import NotFound, Unauthenticated
 from bough.model.access.page_key import PageKey
 from bough.model.session import Caller
@@ -244,7 +244,7 @@ class PageKeys:
                 change.audit(caller, "page.signed_out", subject_id=key.id, browser=key.name)
 
         # Also if the reply is lost: a deleted key must not stay valid.
-        await patiently(lambda: self._store.write(work), "a revoked key", within=UNDO_WITHIN)
+        await until_available(lambda: self._store.write(work), "a revoked key", within=UNDO_WITHIN)
         self._forget(key.id)
         return key
 

@@ -12,9 +12,9 @@ import structlog
 from bough.core.access.new_tokens import NewToken, check_lifetime, checked_expiry, checked_name, renewed_expiry
 from bough.core.access.page_keys import PageKeys, hashed
 from bough.core.access.token_records import KnownToken, StoredToken, UsedToken
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import PAGE_KEYS, TOKENS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import Conflict, Denied, Invalid, NotFound, Unauthenticated
 from bough.model.access.audit import AuditAction
 from bough.model.access.page_key import PageKey
@@ -194,7 +194,7 @@ class UserTokens:
             _audit(change, caller, "token.rotated", row, self._user_name(row))
 
         # Also if the reply is lost: the old secret must not stay valid.
-        await patiently(lambda: self._store.write(work), "a new secret", within=UNDO_WITHIN)
+        await until_available(lambda: self._store.write(work), "a new secret", within=UNDO_WITHIN)
         self._forget(known)
         self._keep(KnownToken(row))
         return row.shown(), secret
@@ -214,7 +214,7 @@ class UserTokens:
                 _audit(change, caller, "token.revoked", row, self._user_name(row))
 
         # Also if the reply is lost: a deleted token must not stay valid.
-        await patiently(lambda: self._store.write(work), "a revoked token", within=UNDO_WITHIN)
+        await until_available(lambda: self._store.write(work), "a revoked token", within=UNDO_WITHIN)
         self._forget(known)
         return row.shown()
 

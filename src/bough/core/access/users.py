@@ -8,9 +8,9 @@ import msgspec
 
 from bough.core.access.one_at_a_time import OneAtATime
 from bough.core.access.user_tokens import UserTokens
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import PAGE_KEYS, USERS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import Conflict, Invalid, NotFound
 from bough.model.access.user import OWNER, Role, User
 from bough.model.session import Caller
@@ -107,7 +107,7 @@ class Users:
             return user
 
         # Also if the reply is lost: the old role must not stay valid.
-        user = await patiently(lambda: self._store.write(work), "a new role", within=UNDO_WITHIN)
+        user = await until_available(lambda: self._store.write(work), "a new role", within=UNDO_WITHIN)
         self._tokens.users[user.id] = user
         self._tokens.end_streams(user.id)
         return user
@@ -127,7 +127,7 @@ class Users:
                 change.audit(caller, "user.removed", subject_id=user.id, user=user.name, role=user.role)
 
         # Also if the reply is lost: tokens of a removed user must not stay valid.
-        await patiently(lambda: self._store.write(work), "a removed user", within=UNDO_WITHIN)
+        await until_available(lambda: self._store.write(work), "a removed user", within=UNDO_WITHIN)
         self._tokens.users.pop(user.id, None)
         self._tokens.forget_user(user.id)
         return user

@@ -6,7 +6,7 @@ from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
 from bough.core.approvals.base import ApprovalKind, Arguments, By, Conclusion, Expired
 from bough.core.policy.allowed_hosts import KEY_PREFIX
-from bough.core.state import tool_call
+from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, CHOICES
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change

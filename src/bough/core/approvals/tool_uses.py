@@ -18,7 +18,7 @@ from bough.core.approvals.options import once, options_of, why_not_once
 from bough.core.policy import for_session, tool_use
 from bough.core.policy.decide import Verdict
 from bough.core.policy.turn_mode import turn_mode
-from bough.core.state import tool_call
+from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.records import Decided
 from bough.core.store.sql import CHOICES

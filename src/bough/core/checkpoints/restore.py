@@ -9,15 +9,15 @@ from typing import Literal
 import msgspec
 import structlog
 
-from bough.agents.shield import shielded
+from bough.agents.wait_shielded import shielded
 from bough.core.checkpoints.diff import require_commit, require_files
-from bough.core.checkpoints.others_work import refuse_to_undo
+from bough.core.checkpoints.restore_conflicts import refuse_to_undo
 from bough.core.checkpoints.take import Checkpoints, FolderState, busy, moments, of_restore, record
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope, forget_answer, replace_answer
-from bough.core.store.patience import patiently
 from bough.core.store.sql import CHECKPOINTS, RESTORES
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
@@ -143,7 +143,7 @@ class Restoring:
             return mine
 
         once = self._store.write_once
-        answer = await patiently(lambda: once(caller, job.scope, [paths, force], Restored, claim), "a restore")
+        answer = await until_available(lambda: once(caller, job.scope, [paths, force], Restored, claim), "a restore")
         if answer.id != mine.id:
             return answer
         # To its end, also if whoever asked leaves: files must not stay half restored.
@@ -153,7 +153,9 @@ class Restoring:
         try:
             return await self._restore(job, target, force)
         except BaseException:
-            await patiently(lambda: self._store.write(lambda change: self._give_up(change, job)), "a failed restore")
+            await until_available(
+                lambda: self._store.write(lambda change: self._give_up(change, job)), "a failed restore"
+            )
             raise
 
     async def _give_up(self, change: Change, job: Restore) -> None:
@@ -183,7 +185,10 @@ class Restoring:
     async def _complete(self, job: Restore) -> None:
         """Restores the files that a cut-off restore had not reached."""
         target, undo = await asyncio.gather(
-            *(patiently(lambda id=id: self._checkpoints.get(id), "a restore") for id in (job.checkpoint_id, job.id))
+            *(
+                until_available(lambda id=id: self._checkpoints.get(id), "a restore")
+                for id in (job.checkpoint_id, job.id)
+            )
         )
         cwd = target.cwd
         await self._checkpoints.check_folder(cwd)
@@ -205,7 +210,7 @@ class Restoring:
         writes, removes = ([path for path in paths if path not in left] for paths in (writes, removes))
         changed = msgspec.structs.replace(planned, writes=writes, removes=removes, left=[*planned.left, *left])
         tell = self._store.write
-        await patiently(
+        await until_available(
             lambda: tell(lambda change: self._tell(change, job, target, changed, cut_off=True)), "a restore"
         )
 
@@ -234,7 +239,7 @@ class Restoring:
                     await self._carry_out(job, planned, undo)
         written, removed = len(planned.writes), len(planned.removes)
         log.info("files_restored", cwd=cwd, checkpoint=target.id, written=written, removed=removed)
-        return await patiently(
+        return await until_available(
             lambda: self._store.write(lambda change: self._tell(change, job, target, planned)), "a restore"
         )
 

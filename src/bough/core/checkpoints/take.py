@@ -14,10 +14,10 @@ import structlog
 from bough.core.checkpoints.folders import Folders
 from bough.core.store import records
 from bough.core.store.paging import Page
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import BoughError, Denied
 from bough.git import checkpoint_refs as refs
 from bough.git.working_copy.inspect import state as git_state
@@ -129,7 +129,9 @@ class Checkpoints:
         same: the reply may have been lost."""
         read = self._store.read
         with contextlib.suppress(BoughError, OSError):
-            stored = await patiently(lambda: read(lambda tx: moments(tx, task_id)), "a checkpoint", within=UNDO_WITHIN)
+            stored = await until_available(
+                lambda: read(lambda tx: moments(tx, task_id)), "a checkpoint", within=UNDO_WITHIN
+            )
             if stored.before is None:
                 await refs.drop(cwd, [ref])
 
@@ -138,7 +140,7 @@ class Checkpoints:
         begun = self._begun.pop(task.id, None)
         if begun is None:
             read = self._store.read
-            begun = (await patiently(lambda: read(lambda tx: moments(tx, task.id)), "a checkpoint")).before
+            begun = (await until_available(lambda: read(lambda tx: moments(tx, task.id)), "a checkpoint")).before
         if begun is None:
             return FolderState(await state(session.cwd))
         taken = await self._taken(task, session, "after")

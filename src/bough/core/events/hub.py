@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 import msgspec
 import structlog
 
-from bough.core.events.subscription import Frame, Subscription
+from bough.core.events.events_for_subscriber import Frame, Subscription
 from bough.core.store.sql import EVENTS
 from bough.core.store.transactions import CHANNEL_EVENTS, Store
 from bough.errors import BoughError

@@ -22,14 +22,14 @@ from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.link import Link
 from bough.core.approvals.ask import Question
-from bough.core.live_agents.agent_requests import AgentRequests
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
-from bough.core.live_agents.context import SessionContext, with_preface
-from bough.core.live_agents.conversation import open_conversation
 from bough.core.live_agents.failures import FailureDetector
-from bough.core.live_agents.host_questions import AgentHosts
 from bough.core.live_agents.prompt_files import PromptCapabilities
-from bough.core.store.patience import patiently
+from bough.core.live_agents.questions.agent_requests import AgentRequests
+from bough.core.live_agents.questions.unknown_hosts import AgentHosts
+from bough.core.live_agents.start.context import SessionContext, with_preface
+from bough.core.live_agents.start.conversation import open_conversation
+from bough.core.store.until_available import until_available
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
 from bough.model.session import Session
@@ -180,7 +180,9 @@ class Agent:
             if not self.busy:
                 self.recorder.close()
             # Nobody keeps what the agent said last but this.
-            await patiently(self.recorder.flush, "an agent's last words", within=FLUSH_WITHIN, session=self.session_id)
+            await until_available(
+                self.recorder.flush, "an agent's last words", within=FLUSH_WITHIN, session=self.session_id
+            )
         log.info("agent_down", session=self.session_id, agent=self.entry.name, pid=self._link.pid)
 
     def detach(self) -> None:

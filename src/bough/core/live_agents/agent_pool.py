@@ -18,25 +18,25 @@ from bough.agents.catalog.entry import CatalogEntry, ModeSettings
 from bough.agents.catalog.prepare import prepare
 from bough.agents.launcher import Launcher
 from bough.agents.network.hosts import is_endpoint
-from bough.agents.shield import shielded
-from bough.agents.start_limit import StartLimit
+from bough.agents.starts_at_once import StartLimit
+from bough.agents.wait_shielded import shielded
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
-from bough.core.live_agents import agent_tokens, confinement, repository_trust
 from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
 from bough.core.live_agents.agent_settings import KnownSettings, Value, is_strict, wanted_mode, with_offered
-from bough.core.live_agents.confinement import Confiner, is_strict_box, reads_only
-from bough.core.live_agents.context import SessionContext
 from bough.core.live_agents.prompt_files import PromptCapabilities
+from bough.core.live_agents.start import agent_tokens, confinement, repository_trust
+from bough.core.live_agents.start.confinement import Confiner, is_strict_box, reads_only
+from bough.core.live_agents.start.context import SessionContext
 from bough.core.policy.allowed_hosts import allowed_hosts
 from bough.core.policy.network_reach import untrusted_variables
 from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.redactors import redactor_of, secrets_of
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
 from bough.model.message import raw
@@ -254,7 +254,7 @@ class AgentPool:
             private, mode, _ = await _start_settings(tx, entry, as_sent, self._settings, self.address)
             return private, mode, await redactor_of(tx, session.id)
 
-        private, mode, redactor = await patiently(lambda: read(settings), "an agent that is found again")
+        private, mode, redactor = await until_available(lambda: read(settings), "an agent that is found again")
         withheld = msgspec.json.decode(keeper.withheld, type=dict[str, str])
         limit = self._settings.max_transcript
         recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools, redactor, withheld, limit)
@@ -266,7 +266,7 @@ class AgentPool:
         agent.want(mode)
         if keeper.needs_history:
             context = SessionContext(self._store, session)
-            agent.preface = (await patiently(lambda: context.preface(""), "an agent that is found again")).blocks
+            agent.preface = (await until_available(lambda: context.preface(""), "an agent that is found again")).blocks
         self._agents[session.id] = agent
         return agent
 

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from bough.agents.protected_names import AGENT, GIT, NAMES, NamePattern, folded, is_wild, named_pattern
+from bough.agents.catalog import Catalog
+from bough.agents.file_name_patterns import AGENT, GIT, NAMES, NamePattern, folded, is_wild, named_pattern
 from bough.model.tool import Protection
 
 DATA = "Bough's data folder"
@@ -23,14 +24,13 @@ TO_READ = "homes"
 # A folder is a repository to git if it holds a HEAD and one of these.
 _BESIDE_HEAD = ("objects", "refs", "config", "commondir")
 _OF_GIT = tuple(pattern for pattern in NAMES if pattern.what == GIT)
-# Names of secrets, as globs without case: keys, logins and tokens.
-_SECRETS = tuple(
+# Names of secrets, as globs without case: keys, logins and tokens. Agents' own come from the catalog.
+SECRETS = tuple(
     NamePattern(tuple(path.split("/")), SECRET)
     for path in (
         *(".ssh/id_*", ".ssh/*_key", ".ssh/*.pem", ".gnupg", ".netrc", "_netrc", ".git-credentials", ".pgpass"),
         *(".aws/credentials", ".aws/sso", ".azure", ".config/gcloud", ".kube/config", ".docker/config.json"),
-        *(".config/gh/hosts.yml", ".npmrc", ".pypirc", ".claude/.credentials.json", ".codex/auth.json"),
-        *(".gemini/oauth_creds.json", ".local/share/opencode/auth.json", ".password-store", ".local/share/keyrings"),
+        *(".config/gh/hosts.yml", ".npmrc", ".pypirc", ".password-store", ".local/share/keyrings"),
         *(".mozilla", ".config/google-chrome", ".config/chromium", ".vault-token", ".cargo/credentials*"),
     )
 )
@@ -47,18 +47,24 @@ class Places(msgspec.Struct, frozen=True):
     # The worktrees that the session does not work in.
     worktrees: tuple[str, ...] = ()
     patterns: tuple[NamePattern, ...] = NAMES
+    secrets: tuple[NamePattern, ...] = SECRETS
 
     @classmethod
-    def of(
-        cls, data: os.PathLike[str], worktrees: Iterable[str], cwd: str, patterns: tuple[NamePattern, ...] = NAMES
-    ) -> Places:
+    def of(cls, data: os.PathLike[str], worktrees: Iterable[str], cwd: str, catalog: Catalog) -> Places:
+        home = os.path.realpath(os.path.expanduser("~"))
         others = tuple(path for path in worktrees if not is_inside(cwd, path))
-        return cls(cwd, os.path.realpath(data), os.path.realpath(os.path.expanduser("~")), others, patterns)
+        patterns, secrets = agents_patterns(catalog.protected), secret_patterns(catalog.secrets)
+        return cls(cwd, os.path.realpath(data), home, others, patterns, secrets)
 
 
 def agents_patterns(paths: Iterable[tuple[str, ...]]) -> tuple[NamePattern, ...]:
     """Returns all patterns of protected names, with those that agents take rights from."""
     return (*NAMES, *(NamePattern(path, AGENT) for path in paths))
+
+
+def secret_patterns(paths: Iterable[tuple[str, ...]]) -> tuple[NamePattern, ...]:
+    """Returns all patterns of secrets, with the keys of agents."""
+    return (*SECRETS, *(NamePattern(path, SECRET) for path in paths))
 
 
 def written(path: str, places: Places) -> Protection | None:
@@ -86,7 +92,7 @@ def read(path: str, places: Places) -> Protection | None:
     """Returns why a person decides about reading a path; None if it is no secret."""
     if is_inside_data(path, places.data, to_read=True):
         return Protection(path, DATA, never=True)
-    pattern = named_pattern(_names(path), _SECRETS)
+    pattern = named_pattern(_names(path), places.secrets)
     return Protection(path, SECRET, _spelled(pattern)) if pattern is not None else None
 
 

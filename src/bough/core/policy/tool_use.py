@@ -17,9 +17,9 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import McpVocabulary, Quirks, ToolVocabulary
 from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG
+from bough.core.policy.find_protected_paths import NamedPaths, protections
 from bough.core.policy.patterns import SHELLS
-from bough.core.policy.protected_paths import Places, absolute, agents_patterns, resolved
-from bough.core.policy.protections import NamedPaths, protections
+from bough.core.policy.protected_paths import Places, absolute, resolved
 from bough.git.decode import escaped
 from bough.model.tool import Protection, ToolKind, ToolUse
 
@@ -103,7 +103,7 @@ def read(
     resolved_paths = tuple(dict.fromkeys(resolved(path) for path in named))
     known = frozenset(resolved_paths)
     folders = tuple(path for path in resolved_paths if kind in TAKES_ALONG and _is_folder(path))
-    places = Places.of(catalog.data, worktrees, home, agents_patterns(catalog.protected))
+    places = Places.of(catalog.data, worktrees, home, catalog)
     protected, unread = protections(places, NamedPaths(kind, (*named, *resolved_paths), folders, strings, command))
     may_be_mcp = mcp.unclear or (kind == "other" and not (vocabulary.mcp.recognized or tool_name))
     return ToolUse(

@@ -15,10 +15,10 @@ from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
-from bough.core.store.patience import patiently
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change, Store
-from bough.errors import BoughError, Conflict, NotFound
+from bough.core.store.until_available import until_available
+from bough.errors import BoughError, Conflict, NotFound, Unavailable
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.storage.backend import Tx
@@ -120,7 +120,9 @@ class Cascades:
         try:
             # The queues are paused already.
             read = self._store.read
-            sessions = await patiently(lambda: read(lambda tx: below(tx, session_id)), "a cascade", session=session_id)
+            sessions = await until_available(
+                lambda: read(lambda tx: below(tx, session_id)), "a cascade", session=session_id
+            )
         except NotFound:
             return []
         levels: list[list[Session]] = []
@@ -137,9 +139,12 @@ class Cascades:
     ) -> tuple[Cascaded, Session, Task | None]:
         try:
             # A session that was left out because the database was away for a moment would stay paused forever.
-            outcome, fresh, task = await patiently(
+            outcome, fresh, task = await until_available(
                 lambda: self._act(caller, session, verb, force), "a cascade", session=session.id
             )
+        except Unavailable:
+            # The server stops. This is no refusal: a repeated request does the rest.
+            raise
         except BoughError as error:
             if verb == "purge" and isinstance(error, NotFound):
                 # Somebody else removed it, or the reply to its removal was lost.

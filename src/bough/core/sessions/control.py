@@ -7,8 +7,9 @@ import asyncio
 import msgspec
 
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import interruption, tool_call
+from bough.core.state import interruption
 from bough.core.state import session as lifecycle
+from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS

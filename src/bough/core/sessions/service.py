@@ -14,7 +14,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
-from bough.core.policy.person_rights import check_servers, check_variables
+from bough.core.policy.operator_limits import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
 from bough.core.sessions.requests import (
     NewSession,

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from bough.core.state import callbacks, interruption, task_ended
+from bough.core.state import interruption, task_ended
 from bough.core.state import session as lifecycle
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
+from bough.core.state.reports import callbacks
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page

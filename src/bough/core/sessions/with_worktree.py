@@ -16,7 +16,7 @@ from bough.core.store.short_ids import find_id
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import for_branch
 from bough.core.worktrees.records import NewWorktree
-from bough.core.worktrees.remove import Removed
+from bough.core.worktrees.removal.remove import Removed
 from bough.core.worktrees.service import Worktrees
 from bough.errors import Invalid
 from bough.model.repo import Worktree
@@ -68,7 +68,7 @@ class WorktreeSessions:
         mark = for_branch.marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, SCOPE) if mark is None else (mark, for_branch.MARKS)
         with for_branch.held(self._worktrees, mark):
-            async with self._made(maker, scope, new) as worktree:
+            async with self._made(maker, scope, new, caller) as worktree:
                 folder = for_branch.BranchFolder(worktree.id, worktree.path, mark)
                 return await self._sessions.create(
                     caller, new, worktree, lambda change: for_branch.clear_mark(change, folder)
@@ -81,12 +81,12 @@ class WorktreeSessions:
             await find_id(change.tx, "mcp_servers", server_id)
 
     @contextlib.asynccontextmanager
-    async def _made(self, caller: Caller, scope: str, new: NewSession) -> AsyncGenerator[Worktree]:
+    async def _made(self, caller: Caller, scope: str, new: NewSession, by: Caller) -> AsyncGenerator[Worktree]:
         """Creates a worktree, and discards it if the session is not created."""
         assert new.worktree is not None
         assert new.repo_id is not None
         new_worktree = NewWorktree(new.repo_id, new.worktree.branch, new.worktree.path, new.worktree.base)
-        made = await self._worktrees.create(caller, new_worktree, scope)
+        made = await self._worktrees.create(caller, new_worktree, scope, by=by)
         try:
             yield made
         except BaseException:

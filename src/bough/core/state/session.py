@@ -6,7 +6,8 @@ from typing import Literal
 
 import structlog
 
-from bough.core.state import task_ended, tool_call
+from bough.core.state import task_ended
+from bough.core.state.calls import tool_call
 from bough.core.state.cost import grown_cost
 from bough.core.state.end_reasons import MARKED_FAILED, reason
 from bough.core.store import records

@@ -10,15 +10,16 @@ from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.types import Block
 from bough.agents.catalog.entry import UsageMeaning
 from bough.core.checkpoints.take import FolderState, meet, record
-from bough.core.state import callbacks, task_ended
 from bough.core.state import session as lifecycle
+from bough.core.state import task_ended
 from bough.core.state.context_files import context_files, links
 from bough.core.state.cost import grown_cost
+from bough.core.state.reports import callbacks
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.redactors import redacted_error
 from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.errors import BoughError, Busy
 from bough.model import message
 from bough.model.approval import BESIDE_TURN_KINDS
@@ -112,7 +113,7 @@ async def sent(store: Store, task: Task, mode: PermissionMode, taken: FolderStat
             await records.update_session(change, session.id, linked_files=raw(files))
         return sent_task
 
-    return await patiently(lambda: store.write(work), "a prompt", task=task.id)
+    return await until_available(lambda: store.write(work), "a prompt", task=task.id)
 
 
 async def add_notices(store: Store, task: Task, texts: list[str]) -> None:

@@ -15,6 +15,7 @@ from bough.core.store.idempotency import KeyScope, RequestKey, fingerprint
 from bough.core.store.redactors import redactor_of
 from bough.core.store.response_cache import ResponseCache
 from bough.core.store.sql import AUDIT, COMMON, EVENTS
+from bough.errors import Unavailable
 from bough.model.access.audit import AuditAction, AuditEntry
 from bough.model.approval import Approval
 from bough.model.event import Event, EventType
@@ -188,7 +189,7 @@ class Store:
 
     @contextlib.contextmanager
     def _noting_failures(self, kind: str) -> Generator[None]:
-        """Marks failures as final, so that `patiently` does not try again, if there is no time for it."""
+        """Marks failures as final, so that `until_available` does not try again, if there is no time for it."""
         began = time.monotonic()
         try:
             yield

@@ -11,14 +11,14 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
-from bough.core.state import call_rights, tool_call
-from bough.core.state.tool_call import ENDED
+from bough.core.state.calls import call_rights, tool_call
+from bough.core.state.calls.tool_call import ENDED
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.sql import CALLS, TOKENS, USERS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.tool_calls.waiters import WaitCounts
-from bough.errors import BoughError, Conflict, Denied
+from bough.errors import BoughError, Conflict, Denied, Unavailable
 from bough.model.access.user import User, UserToken, lower_role
 from bough.model.call import Call, Claim
 from bough.model.message import raw
@@ -152,7 +152,7 @@ class Executor:
             elif call.handed_at is None:
                 await tool_call.hand(change, call)
 
-        await patiently(lambda: self._store.write(work), "the outcome of a call", call=call_id)
+        await until_available(lambda: self._store.write(work), "the outcome of a call", call=call_id)
 
     def execute(self, call: Call, *, begun: bool = False) -> asyncio.Task[Call]:
         """Returns the one task that carries a call out; `begun` if the call was stored just now."""
@@ -168,14 +168,14 @@ class Executor:
         if not begun:
             # It may have ended since it was read.
             read, call_id = self._store.read, call.id
-            call = await patiently(lambda: read(lambda tx: get(tx, call_id)), "a call", call=call_id)
+            call = await until_available(lambda: read(lambda tx: get(tx, call_id)), "a call", call=call_id)
             if call.state != "acting":
                 return call
         arguments: Arguments = msgspec.json.decode(call.arguments)
         try:
             action = self._actions[call.tool]
             # What is done has this call's key, so that a repeat after a lost reply finds it done.
-            outcome = await patiently(
+            outcome = await until_available(
                 lambda: self._carry_out(call, action, arguments), "a call", call=call.id, tool=call.tool
             )
             state = "done"
@@ -198,7 +198,7 @@ class Executor:
             return ended
 
         # What is done must be recorded as done, so this never gives up.
-        ended = await patiently(lambda: self._store.write(work), "the outcome of a call", call=call.id)
+        ended = await until_available(lambda: self._store.write(work), "the outcome of a call", call=call.id)
         self._ended()
         return ended
 

@@ -12,14 +12,14 @@ import msgspec
 
 from bough.agents.catalog import Catalog
 from bough.core.approvals.kinds import CALL
-from bough.core.state import call_rights, tool_call
-from bough.core.state.tool_call import ENDED
+from bough.core.state.calls import call_rights, tool_call
+from bough.core.state.calls.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.paging import Page
-from bough.core.store.patience import patiently
 from bough.core.store.redactors import redactor_of
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.tool_calls.execute import Arguments, Executor, ToolAction, get, user_owner
 from bough.core.tool_calls.waiters import WaitCounts, Waiter
 from bough.errors import Busy, Conflict, Denied, Internal
@@ -160,7 +160,7 @@ class Calls:
         fingerprint = hashlib.sha256(msgspec.json.encode([tool, arguments], order="sorted")).hexdigest()
         # One after another: the next call with the same words must know that somebody waits for this one.
         async with self._wait_counts.turn(f"{_owner(caller)}:{fingerprint}"):
-            call = await patiently(
+            call = await until_available(
                 lambda: self._store.write(
                     lambda change: self._begin(change, call_id, caller, tool, arguments, claim, fingerprint)
                 ),
@@ -192,7 +192,7 @@ class Calls:
             for call_id in call_ids:
                 await change.tx.run(CALLS.answered, id=call_id, now=change.now)
 
-        await patiently(lambda: self._store.write(work), "the outcome of a call")
+        await until_available(lambda: self._store.write(work), "the outcome of a call")
 
     def missed(self, call_id: str) -> None:
         """Handles a caller that stopped waiting, perhaps just as the outcome arrived."""
@@ -301,7 +301,7 @@ class Calls:
             async with asyncio.timeout(PATIENCE):
                 while not self._closed:
                     changed.clear()
-                    call = await patiently(lambda: read(lambda tx: get(tx, call_id)), "a call", call=call_id)
+                    call = await until_available(lambda: read(lambda tx: get(tx, call_id)), "a call", call=call_id)
                     if call.state in ENDED:
                         return call
                     await changed.wait()

@@ -13,7 +13,7 @@ import structlog
 
 from bough.agents.acp.wire import Update
 from bough.agents.catalog.entry import ToolVocabulary
-from bough.agents.shield import shielded
+from bough.agents.wait_shielded import shielded
 from bough.core.events.hub import Hub
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS

@@ -3,6 +3,7 @@ source unless they are overridden; its first prompt is queued in the same transa
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -12,7 +13,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find import startable
 from bough.core.environment.variables import checked_env
 from bough.core.policy.network_reach import session_env
-from bough.core.policy.person_rights import check_servers, check_variables
+from bough.core.policy.operator_limits import check_servers, check_variables
 from bough.core.policy.sandbox_choice import sandbox_of_branch
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
@@ -26,6 +27,7 @@ from bough.core.transcripts.files import NewFiles
 from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
+from bough.core.worktrees.session_folders import check_settings_folder
 from bough.errors import Conflict, Invalid
 from bough.git.working_copy.inspect import state as git_state
 from bough.model.message import notice, raw
@@ -127,18 +129,19 @@ class Branches:
             new = msgspec.structs.replace(new, task_id=whole)
         request = [kind, msgspec.structs.replace(new, idempotency_key=None)]
         if new.worktree == "same":
-            folder = await self._store.read(lambda tx: self._existing_folder(tx, source, new))
+            folder = await self._store.read(lambda tx: self._existing_folder(tx, caller, source, new))
             return await self._write(caller, source, new, kind, prompt, folder, request)
         # This continues even if the caller stops waiting.
         return await self._worktrees.through(self._branch_in_worktree(caller, source, new, kind, prompt, request))
 
-    async def _existing_folder(self, tx: Tx, source: Session, new: Branch) -> BranchFolder:
+    async def _existing_folder(self, tx: Tx, caller: Caller, source: Session, new: Branch) -> BranchFolder:
         """Returns where a branch without a new worktree works: in its source's folder, or in the requested worktree."""
         if new.worktree_id is None:
             return BranchFolder(source.worktree_id, source.cwd)
         requested = await worktree(tx, new.worktree_id)
         if requested.repo_id != source.repo_id:
             raise Invalid("worktree_of_other_repo", f"Worktree {requested.id} belongs to another repo.")
+        check_settings_folder(caller, Path(requested.path), self._settings.data_path)
         return BranchFolder(requested.id, requested.path)
 
     async def _branch_in_worktree(

@@ -8,8 +8,8 @@ import structlog
 from bough.core.approvals import kinds
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.errors import AgentFailed
 from bough.model.task import IN_FLIGHT, Task
 from bough.settings import Settings
@@ -42,13 +42,13 @@ class LostTurns:
             else:
                 await kinds.INTERRUPTED.interrupt(change, task, error, self._settings.on_interrupt)
 
-        await patiently(lambda: self._store.write(work), "a lost turn", task=task.id)
+        await until_available(lambda: self._store.write(work), "a lost turn", task=task.id)
 
     async def take_over(self, task: Task) -> None:
         """Repairs a turn of this server that no task runs anymore, for example because the reply to its claim was lost
         or its end could not be stored."""
         read = self._store.read
-        current = await patiently(lambda: read(lambda tx: records.task(tx, task.id)), "a lost turn", task=task.id)
+        current = await until_available(lambda: read(lambda tx: records.task(tx, task.id)), "a lost turn", task=task.id)
         if current.attempt != task.attempt or current.status not in IN_FLIGHT:
             return
         log.error("turn_without_owner", session=task.session_id, task=task.id, status=current.status)

@@ -13,9 +13,9 @@ from bough.agents.launcher import Launcher
 from bough.core.live_agents.agent_pool import Keeper
 from bough.core.state.turn import Claimed, Outcome, finish
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, TASKS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.turns.lost_turns import GONE
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
@@ -65,7 +65,7 @@ class Recovery:
         cut_off = [task for task in under_way if task.session_id not in continued]
         for task in cut_off:
             await self._repair_turn(task)
-        await patiently(lambda: self._store.write(_wake), "recovery")
+        await until_available(lambda: self._store.write(_wake), "recovery")
         await self._end_unknown_keepers({keeper.id for keeper in keepers})
         for session_id, turn in self._turns:
             self._scheduler.adopt(session_id, turn)
@@ -78,7 +78,7 @@ class Recovery:
             await self._end_keeper(keeper.id)
             return
         read = self._store.read
-        session = await patiently(lambda: read(lambda tx: records.session(tx, keeper.session_id)), "recovery")
+        session = await until_available(lambda: read(lambda tx: records.session(tx, keeper.session_id)), "recovery")
         agent = await self._runner.agents.attach(keeper, session, self._runner.permissions)
         if task is not None and task.sent_attempt == task.attempt and task.status != "dispatching":
             # From now on it is left running if this server stops.
@@ -108,7 +108,7 @@ class Recovery:
         """Repairs one turn; a failure keeps neither the others nor the server from starting."""
         try:
             read = self._store.read
-            session = await patiently(lambda: read(lambda tx: records.session(tx, task.session_id)), "recovery")
+            session = await until_available(lambda: read(lambda tx: records.session(tx, task.session_id)), "recovery")
             await self._runner.remove_forged_link(session)
             await self._runner.lost_turns.repair(task)
         except Exception as error:

@@ -18,18 +18,19 @@ from bough.agents.errors import AgentGone
 from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
-from bough.core.live_agents import repository_trust
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
-from bough.core.live_agents.permissions import Permissions
 from bough.core.live_agents.prompt_files import PromptFiles, prompt_files
-from bough.core.state import budgets, callbacks, others_words
+from bough.core.live_agents.questions.permissions import Permissions
+from bough.core.live_agents.start import repository_trust
+from bough.core.state import budgets
 from bough.core.state import turn as turns
+from bough.core.state.reports import callbacks, quote_sessions
 from bough.core.state.turn import Claimed, Outcome
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.transcripts import agent_notes, transcript_limit
 from bough.core.turns.continuation_prompt import continuation
 from bough.core.turns.crash_limit import CrashLimit
@@ -89,7 +90,7 @@ class Runner:
             wrapped = Internal("internal", f"Bough failed to run this turn: {type(error).__name__}.")
             failed = Outcome("failed", error=wrapped)
             # Without the recorder, which may be what failed.
-            await patiently(
+            await until_available(
                 lambda: self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None)),
                 "the end of a turn",
                 task=claimed.task.id,
@@ -210,7 +211,7 @@ class Runner:
                 TextBlock(text=callbacks.GO_ON if task.source_session_id else callbacks.DECIDED),
             ]
         if task.source_session_id is not None:
-            notes_and_files.append(TextBlock(text=others_words.from_session(task.source_session_id)))
+            notes_and_files.append(TextBlock(text=quote_sessions.from_session(task.source_session_id)))
         return [*notes_and_files, TextBlock(text=task.prompt)]
 
     async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
@@ -249,7 +250,7 @@ class Runner:
             agent.listen()
             # Decisions may not have reached the agent; those that did are not sent again.
             for approval in approvals:
-                await patiently(
+                await until_available(
                     lambda id=approval.id: self.permissions.answer(id), "an answer to an agent", approval=approval.id
                 )
             if task.status == "stopping":
@@ -299,11 +300,11 @@ class Runner:
             else:
                 await agent.recorder.finish(work)
 
-        await patiently(store, "the end of a turn", task=claimed.task.id)
+        await until_available(store, "the end of a turn", task=claimed.task.id)
 
     async def _read(self, work: Callable[[Tx], Awaitable[T]]) -> T:
         """Reads what a running turn needs: the turn must not fail because the database is away for a moment."""
-        return await patiently(lambda: self._store.read(work), "a turn")
+        return await until_available(lambda: self._store.read(work), "a turn")
 
     async def _died(self, claimed: Claimed, error: AgentFailed) -> None:
         """Gives a turn whose agent died another attempt, unless it was being stopped or the agent keeps dying."""

@@ -113,7 +113,8 @@ class BranchWorktrees:
         mark = marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, RecordScope(SCOPE, "sessions", source.id)) if mark is None else (mark, MARKS)
         with held(self._worktrees, mark):
-            worktree, new = await self._worktrees.begin(maker, NewWorktree(repo.id, name, request.path), scope, start)
+            wanted = NewWorktree(repo.id, name, request.path)
+            worktree, new = await self._worktrees.begin(maker, wanted, scope, start, by=caller)
             try:
                 yield BranchFolder(worktree.id, worktree.path, mark)
             except BaseException:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import msgspec
 import structlog
 
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find
 from bough.core.store.sql import REPOS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import Denied, Invalid
 from bough.git.repository_programs import RepositoryPrograms, find_programs, locate
 from bough.git.safe import permissions
@@ -96,7 +96,7 @@ class RepositoryGitPermissions:
             return await _store(change, repo.id, changes)
 
         # What is applied must be what is stored, although the reply may be lost.
-        fresh = await patiently(lambda: self._store.write(work), "git permissions", within=UNDO_WITHIN)
+        fresh = await until_available(lambda: self._store.write(work), "git permissions", within=UNDO_WITHIN)
         _apply(fresh)
         log.info("git_permissions_changed", repo=fresh.path, allowed=bytes(fresh.git_permissions or b"").decode())
         return _report(fresh, detected)

@@ -11,8 +11,8 @@ import structlog
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Store
 from bough.core.worktrees import records
-from bough.core.worktrees.create import WorktreeCreation
-from bough.core.worktrees.remove import Removal
+from bough.core.worktrees.creation.create import WorktreeCreation
+from bough.core.worktrees.removal.remove import Removal
 from bough.errors import BoughError, Busy
 from bough.git import worktrees as git
 from bough.git.paths import is_there
@@ -27,7 +27,7 @@ log = structlog.get_logger("bough.worktrees")
 REPAIR_WITHIN = 5.0
 LOOK_EVERY = 30.0
 SYSTEM = Caller("system", door="server")
-INTERRUPTED = "The setup was interrupted when the server stopped. Run it by hand if you need it."
+INTERRUPTED = "The setup was interrupted. Run it by hand if you need it."
 
 
 class WorktreeRepair:

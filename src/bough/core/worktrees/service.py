@@ -11,17 +11,17 @@ import structlog
 
 from bough.core.store.idempotency import KeyScope
 from bough.core.store.paging import Page
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
-from bough.core.worktrees.create import SCOPE, WorktreeCreation
-from bough.core.worktrees.creation_preview import Preview, preview
+from bough.core.worktrees.creation.create import SCOPE, WorktreeCreation
+from bough.core.worktrees.creation.preview import Preview, preview
 from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.records import NewWorktree, SessionUse, Start, WorktreePatch, checked_notes
-from bough.core.worktrees.removal_preview import Losses, losses
-from bough.core.worktrees.remove import BranchFate, Removal, Removed
+from bough.core.worktrees.removal.preview import Losses, losses
+from bough.core.worktrees.removal.remove import BranchFate, Removal, Removed
 from bough.core.worktrees.repair import WorktreeRepair
 from bough.core.worktrees.repos import checked_name
 from bough.core.worktrees.state import read_state
@@ -67,11 +67,13 @@ class Worktrees:
         # The marks of worktrees whose sessions are being created.
         self.open_marks: set[str] = set()
 
-    async def create(self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE) -> Worktree:
+    async def create(
+        self, caller: Caller, new: NewWorktree, scope: KeyScope = SCOPE, *, by: Caller | None = None
+    ) -> Worktree:
         """Creates a worktree of a branch, or adopts the one at `path` if no branch is given. Waits for the setup unless
-        told otherwise."""
+        told otherwise. `by` is who wants it, if `caller` is only its mark."""
         if new.branch is not None:
-            return (await self._creation.create(caller, new, scope))[0]
+            return (await self._creation.create(caller, new, scope, by=by))[0]
         if new.path is None:
             raise Invalid("branch_missing", "Give a branch for a new worktree, or the path of one to adopt.")
         return await self._adopt(caller, new, new.path, scope)
@@ -80,10 +82,12 @@ class Worktrees:
         """Returns what `create` would make, or why it would refuse."""
         return await preview(self._store, self._settings, self._creation, new)
 
-    async def begin(self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start) -> tuple[Worktree, bool]:
+    async def begin(
+        self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start, *, by: Caller
+    ) -> tuple[Worktree, bool]:
         """Creates a worktree that starts with the files of `start`, or returns the one this key created. Also returns
         whether it is new."""
-        return await self._creation.create(caller, new, scope, start)
+        return await self._creation.create(caller, new, scope, start, by=by)
 
     async def _adopt(self, caller: Caller, new: NewWorktree, path: str, scope: KeyScope) -> Worktree:
         repo = await self._store.read(lambda tx: find(tx, "repos", new.repo_id, REPOS.get, Repo))
@@ -263,10 +267,12 @@ class Worktrees:
     async def discard(self, caller: Caller, scope: KeyScope, worktree: Worktree) -> None:
         """Removes a worktree created for something that failed, but never one with work in it."""
         try:
-            await patiently(
+            await until_available(
                 lambda: self._discard(caller, worktree), "a failed worktree", within=UNDO_WITHIN, worktree=worktree.id
             )
-            await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
+            await until_available(
+                lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN
+            )
         except BoughError as error:
             log.warning("worktree_kept", worktree=worktree.id, error=error.message)
 
@@ -279,7 +285,7 @@ class Worktrees:
         """Removes what `begin` returned for something that failed, and releases the key. A new worktree is not kept,
         because it only held copies. Never raises, because the caller is already handling an error."""
         try:
-            await patiently(
+            await until_available(
                 lambda: self._withdraw(caller, worktree, new),
                 "a failed worktree",
                 within=UNDO_WITHIN,
@@ -291,7 +297,9 @@ class Worktrees:
                 # By its mark the next start finds it; by its key a repeated request does.
                 return
         try:
-            await patiently(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
+            await until_available(
+                lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN
+            )
         except Exception as error:
             log.warning("key_kept", worktree=worktree.id, error=str(error))
 

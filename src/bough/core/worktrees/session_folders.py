@@ -18,9 +18,7 @@ def check_session_folder(caller: Caller, cwd: Path, data: Path, *, confirmed: bo
     if confirmed and caller.kind == "session":
         raise Denied("folder_for_people", "Only a person can confirm an unusual folder (confirmFolder).")
     reason = why_unusual(cwd, data)
-    if _holds_settings(cwd, data):
-        # Shells and other programs run what is written there, outside of every sandbox.
-        caller.require("admin", f"start a session in {cwd}, which holds settings of programs")
+    check_settings_folder(caller, cwd, data)
     if reason is not None and confirmed:
         caller.require("admin", "confirm an unusual folder (confirmFolder)")
     if reason is not None and not confirmed:
@@ -29,6 +27,28 @@ def check_session_folder(caller: Caller, cwd: Path, data: Path, *, confirmed: bo
             f"{cwd} {reason} A person can confirm it: confirmFolder, or bough session new --confirm-folder.",
             path=str(cwd),
         )
+
+
+def check_settings_folder(caller: Caller, cwd: Path, data: Path) -> None:
+    """Raises `Denied` if a person who is no admin starts a session among the settings of programs, which run what is
+    written there, outside of every sandbox."""
+    if _holds_settings(cwd, data):
+        caller.require("admin", f"start a session in {cwd}, which holds settings of programs")
+
+
+def check_worktree_path(caller: Caller, path: Path, usual: Path, data: Path) -> None:
+    """Raises `Denied` unless the caller may put a worktree at a real path: Bough itself writes its files, outside of
+    every sandbox, and there they could be settings or commands of other programs. `usual` is the repo's folder of
+    worktrees."""
+    home = Path(os.path.realpath(os.path.expanduser("~")))
+    repo = usual.parent
+    if path.is_relative_to(usual) or (repo != home and path.is_relative_to(repo)):
+        return
+    if not _holds_settings(path, data) and not path.is_relative_to(home / "bin"):
+        return
+    if caller.kind == "session":
+        raise Denied("folder_for_people", f"Only a person can create a worktree at {path}. Leave out its path.")
+    caller.require("admin", f"create a worktree at {path}, where programs look for settings or commands")
 
 
 def why_unusual(cwd: Path, data: Path) -> str | None:

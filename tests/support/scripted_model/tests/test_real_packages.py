@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.catalog import BUILT_IN
+from bough.agents.catalog.load import BUILT_IN
 from tests.support.real_agents.actions import actions_of
 from tests.support.real_agents.homes import foreign_variables, make_home
 from tests.support.real_agents.packages import PACKAGES, USUAL, chosen, install, installed

@@ -10,8 +10,8 @@ import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Skeleton } from "@/ui/feedback/Placeholders";
 import { AgentCard } from "@/views/settings/AgentSettings";
 import { TourStage } from "./TourStage";
-import { TourSteps } from "./TourSteps";
-import { createTourSession, currentStep, STEPS, type TourIds, tourAgent } from "./tour";
+import { TourStepList } from "./TourStepList";
+import { createTourSession, currentStep, STEPS, type TourIds, tourAgent } from "./tourSteps";
 import css from "./Welcome.module.css";
 
 export default function Welcome() {
@@ -108,7 +108,7 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
   return (
     <>
       <div className={css.tour}>
-        <TourSteps rootId={tour.rootId} prompts={prompts} tree={tree.data} at={at} />
+        <TourStepList rootId={tour.rootId} prompts={prompts} tree={tree.data} at={at} />
         <TourStage sessionId={STEPS[Math.min(at, STEPS.length - 1)]!.shows(tree.data)} rootId={tour.rootId} />
       </div>
       {at >= STEPS.length && (

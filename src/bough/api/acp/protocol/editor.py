@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough.agents import acp_params
 from bough.agents.json_rpc import (
     CANCELLED,
     INTERNAL_ERROR,
@@ -31,7 +32,7 @@ from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts, TurnEnds
 from bough.api.acp.view.attachment import Client
 from bough.api.acp.view.projection import Update
-from bough.core.events.subscription import Dropped
+from bough.core.events.events_for_subscriber import Dropped
 from bough.core.services import Services
 from bough.errors import BoughError
 from bough.model.session import Caller, Session
@@ -156,7 +157,7 @@ class Editor:
     def _withdraw(self, params: msgspec.Raw) -> None:
         """Cancels a request, which is still answered."""
         try:
-            job = self._requests.get(wire.read(params, wire.CancelRequest).request_id)
+            job = self._requests.get(acp_params.read(params, acp_params.CancelRequest).request_id)
         except RpcError as error:
             log.info("acp_notice_refused", method="$/cancel_request", error=str(error))
             return
@@ -205,7 +206,7 @@ class Editor:
         return {"sessionId": created.id, **self._methods.opened(created)}, created
 
     async def _initialize(self, params: msgspec.Raw) -> Json:
-        request = wire.read(params, wire.Initialize)
+        request = acp_params.read(params, wire.Initialize)
         capabilities = request.client_capabilities or {}
         session = capabilities.get("session")
         if isinstance(session, dict) and isinstance(session.get("notices"), dict):  # pyright: ignore[reportUnknownMemberType]
@@ -225,7 +226,7 @@ class Editor:
 
     async def _authenticate(self, params: msgspec.Raw) -> Json:
         """Accepts the token method, because the connection is already authenticated."""
-        request = wire.read(params, wire.Authenticate)
+        request = acp_params.read(params, wire.Authenticate)
         if request.method_id != wire.TOKEN:
             raise RpcError(
                 INVALID_PARAMS, f"Invalid params: there is no authentication method {request.method_id[:100]!r}"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import msgspec
 
 from bough import __version__
-from bough.agents.json_rpc import INVALID_PARAMS, Json, RequestId, RpcError
+from bough.agents.acp_params import Pair
+from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 from bough.core.transcripts.files import NewFile
 from bough.model.file import is_plain_name
 from bough.model.session import PermissionMode
-
-T = TypeVar("T")
 
 PROTOCOL_VERSION = 1
 CAPABILITIES: Json = {
@@ -35,13 +34,6 @@ AUTH: list[Json] = [
 
 class _Params(msgspec.Struct, rename="camel", kw_only=True):
     pass
-
-
-class Pair(msgspec.Struct):
-    """An environment variable or a header."""
-
-    name: str
-    value: str
 
 
 class Server(_Params):
@@ -93,20 +85,6 @@ class ExistingSession(_Params):
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
-class ListSessions(_Params):
-    cwd: str | None = None
-    cursor: str | None = None
-
-
-class SessionOnly(_Params):
-    session_id: str
-
-
-class Prompt(_Params):
-    session_id: str
-    prompt: list[dict[str, Any]]
-
-
 class _Image(_Params):
     """An image block, or the content of an attached image file."""
 
@@ -114,28 +92,6 @@ class _Image(_Params):
     uri: str | None = None
     data: str | None = None
     blob: str | None = None
-
-
-class SetMode(_Params):
-    session_id: str
-    mode_id: str
-
-
-class SetOption(_Params):
-    session_id: str
-    config_id: str
-    value: str
-
-
-class CancelRequest(_Params):
-    request_id: RequestId
-
-
-def read(raw: msgspec.Raw, kind: type[T]) -> T:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except msgspec.DecodeError as error:
-        raise RpcError(INVALID_PARAMS, f"Invalid params: {error}") from error
 
 
 def read_settings(meta: dict[str, Any] | None) -> SessionSettings:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from bough.agents import acp_params
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import workspace
@@ -33,10 +34,12 @@ class Methods:
         self.closed: Callable[[str], Awaitable[None]] | None = None
 
     async def new(self, params: msgspec.Raw) -> Session:
-        return await workspace.open_session(self._services, self._caller, wire.read(params, wire.NewSessionParams))
+        return await workspace.open_session(
+            self._services, self._caller, acp_params.read(params, wire.NewSessionParams)
+        )
 
     async def fork(self, params: msgspec.Raw) -> Session:
-        return await workspace.fork_session(self._services, self._caller, wire.read(params, wire.ExistingSession))
+        return await workspace.fork_session(self._services, self._caller, acp_params.read(params, wire.ExistingSession))
 
     async def load(self, params: msgspec.Raw) -> Json:
         return await self._open(params, replay=True)
@@ -45,7 +48,7 @@ class Methods:
         return await self._open(params, replay=False)
 
     async def _open(self, params: msgspec.Raw, *, replay: bool) -> Json:
-        request = wire.read(params, wire.ExistingSession)
+        request = acp_params.read(params, wire.ExistingSession)
         async with self._open_sessions.order(request.session_id):
             session = await workspace.open_again(self._services, self._caller, request)
             attachment = await self._open_sessions.attach(session, replay=replay)
@@ -61,7 +64,7 @@ class Methods:
         }
 
     async def list(self, params: msgspec.Raw) -> Json:
-        request = wire.read(params, wire.ListSessions)
+        request = acp_params.read(params, acp_params.ListSessions)
         offset = _offset(request.cursor)
         cwd = workspace.real(request.cwd) if request.cwd is not None else None
         page = await self._services.sessions.list(SessionFilter(cwd=cwd, archived=False), PAGE, offset)
@@ -73,7 +76,7 @@ class Methods:
 
     async def close(self, params: msgspec.Raw) -> Json:
         """Closes a session in this editor; its turn continues for everybody else."""
-        request = wire.read(params, wire.SessionOnly)
+        request = acp_params.read(params, acp_params.SessionOnly)
         async with self._open_sessions.order(request.session_id):
             session = await workspace.find_session(self._services, request.session_id)
             self._prompts.let_go(session.id)
@@ -83,7 +86,7 @@ class Methods:
         return {}
 
     async def set_mode(self, params: msgspec.Raw) -> Json:
-        request = wire.read(params, wire.SetMode)
+        request = acp_params.read(params, acp_params.SetMode)
         mode = options.mode(request.mode_id)
         if mode is None:
             raise RpcError(INVALID_PARAMS, f"Invalid params: there is no mode {request.mode_id[:100]!r}")
@@ -93,7 +96,7 @@ class Methods:
         return {}
 
     async def set_option(self, params: msgspec.Raw) -> Json:
-        request = wire.read(params, wire.SetOption)
+        request = acp_params.read(params, acp_params.SetConfigOption)
         async with self._open_sessions.order(request.session_id):
             session = await workspace.find_session(self._services, request.session_id)
             sessions, value = self._services.sessions, options.chosen(request.value)

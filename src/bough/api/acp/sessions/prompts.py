@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import structlog
 
+from bough.agents import acp_params
 from bough.agents.json_rpc import INTERNAL_ERROR, INVALID_PARAMS, Json, RpcError
-from bough.agents.shield import shielded
+from bough.agents.wait_shielded import shielded
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.sessions import slash_commands
@@ -51,7 +52,7 @@ class Prompts:
         self._waited = waited
 
     async def prompt(self, params: msgspec.Raw) -> Json:
-        request = wire.read(params, wire.Prompt)
+        request = acp_params.read(params, acp_params.PromptParams)
         text, files = wire.read_prompt(request.prompt)
         command = slash_commands.find(text)
         if command is not None and files:
@@ -107,7 +108,7 @@ class Prompts:
 
     async def cancel(self, params: msgspec.Raw) -> None:
         """Cancels this editor's prompts in a session; if it has none, stops the running turn."""
-        request = wire.read(params, wire.SessionOnly)
+        request = acp_params.read(params, acp_params.SessionOnly)
         async with self._open_sessions.order(request.session_id):
             session = await find_session(self._services, request.session_id)
             # Newest first, so that no queued prompt starts when the running one ends; ids are in order of time.

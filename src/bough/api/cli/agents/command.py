@@ -24,7 +24,7 @@ from bough.model.session import MODES, PermissionMode
 
 if TYPE_CHECKING:
     from bough.agents.catalog import Catalog, CatalogEntry
-    from bough.api.cli.agents.test_run import Trial
+    from bough.api.cli.agents.trial import Trial
 
 app = typer.Typer(help="List, show, install, log in to and test agents.")
 ROOM_FOR_TITLES = 100
@@ -223,7 +223,7 @@ def test(
 
 
 async def _try(entry: CatalogEntry, chosen: Any, cwd: str, mode: PermissionMode, prompt: str | None) -> Trial:
-    from bough.api.cli.agents.test_run import try_agent
+    from bough.api.cli.agents.trial import try_agent
 
     task = asyncio.current_task()
     assert task is not None

@@ -24,13 +24,13 @@ from bough.agents.inherited_env import HIDDEN_PREFIXES, KEY_ENDINGS, inherited_e
 from bough.agents.sandbox.detect import detect
 from bough.api.agents import describe
 from bough.api.cli.agents.command import agent_state
-from bough.api.cli.commands.db import database_file, without_password
 from bough.api.cli.doctor.keepers import HeldAgent
 from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
+from bough.api.cli.server.db import database_file, without_password
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError
-from bough.git.safe import guard, landlock
+from bough.git.safe import forbid_programs, landlock
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.observe.logging import silent
 from bough.settings import Settings, default_data
@@ -86,7 +86,7 @@ def git(root: Path) -> Check:
     numbers = tuple(int(part) for part in version.removeprefix("git version ").split(".")[:2] if part.isdigit())
     if numbers < OLDEST_GIT:
         return Check("git", "warning", f"{version} is old.", "Install git 2.38 or newer.")
-    if reason := guard.reason_missing():
+    if reason := forbid_programs.reason_missing():
         text = f"{version}, but the kernel cannot keep it from starting programs: {reason}."
         return Check("git", "warning", text, "Use Linux on x86-64 or ARM64 for code that nobody trusts.")
     if landlock.version() == 0 or not landlock.works_at(str(root)):
@@ -192,7 +192,8 @@ def agents(data: Path) -> Iterator[Check]:
         if agent["how"] != "missing":
             states.setdefault(agent_state(agent), []).append(agent["name"])
     summary = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-    others = [agent for agent in known if agent["name"] not in ("demo", "terminal")]
+    own = {entry.name for entry in catalog.entries() if entry.comes_with_bough}
+    others = [agent for agent in known if agent["name"] not in own]
     if any(agent_state(agent) in ("ready", "through npx") for agent in others):
         yield Check("agents", "ok", summary)
         return

@@ -112,8 +112,8 @@ def _find_held(configured: Settings) -> list[HeldAgent]:
     """Finds the running keepers, with their sessions if the database can be read."""
     import asyncio
 
-    from bough.api.cli.commands.db import database_file
     from bough.api.cli.doctor.keepers import find_held, name_sessions
+    from bough.api.cli.server.db import database_file
 
     held = find_held(configured.data_path)
     file = database_file(configured.database_url)

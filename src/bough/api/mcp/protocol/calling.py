@@ -13,7 +13,7 @@ from bough.api import roles
 from bough.api.mcp.protocol.arguments import read, without_nulls
 from bough.api.mcp.tools.base import Tool, ToolContext
 from bough.core.services import Services
-from bough.core.state import tool_call
+from bough.core.state.calls import tool_call
 from bough.core.tool_calls.execute import ToolAction
 from bough.core.tool_calls.waiters import Waiter
 from bough.errors import BoughError, Invalid

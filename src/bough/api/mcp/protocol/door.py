@@ -13,7 +13,7 @@ from litestar.types import Message, Receive, Scope, Send
 
 from bough.api.mcp.protocol.calling import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS
-from bough.core.live_agents import agent_tokens
+from bough.core.live_agents.start import agent_tokens
 from bough.core.services import Services
 from bough.errors import BoughError, Unauthenticated
 from bough.model.session import Caller

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from bough.agents.catalog import CatalogEntry
 from bough.api.mcp.tools.base import ChangingParams, NoArguments, Params, Tool, ToolContext
-from bough.api.mcp.tools.phrases import Id, named, quote
+from bough.api.mcp.tools.shared_wording import Id, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
 from bough.core.worktrees.records import SessionWorktree
@@ -158,16 +159,16 @@ async def _list(ctx: ToolContext, _params: NoArguments) -> dict[str, Any]:
     filters = SessionFilter(archived=False, roots=await ctx.readable_roots())
     page = await ctx.services.sessions.list(filters, MOST_LISTED, 0)
     rows = [msgspec.json.decode(msgspec.json.encode(row), type=ListedSession) for row in page.rows]
-    return {"sessions": [_listed(row) for row in rows]}
+    return {"sessions": [_listed(row, ctx.services.catalog.entry(row.agent)) for row in rows]}
 
 
-def _listed(session: ListedSession) -> dict[str, Any]:
+def _listed(session: ListedSession, entry: CatalogEntry | None) -> dict[str, Any]:
     active = session.status == "active" and session.activity in ("running", "waiting_permission")
     return {
         "id": session.id,
         "name": session.title,
         "workingDir": session.cwd,
-        "type": "claude" if session.agent == "claude-code" else session.agent,
+        "type": entry.short_name or entry.name if entry is not None else session.agent,
         "status": "active" if active else "idle",
     }
 

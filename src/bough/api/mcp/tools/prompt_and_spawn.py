@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.phrases import Agent, Id, named, quote
+from bough.api.mcp.tools.shared_wording import Agent, Id, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
 from bough.core.trees.branch import Branch, Branched

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import NoArguments, Params, Tool, ToolContext
-from bough.api.mcp.tools.phrases import Id
 from bough.api.mcp.tools.results import CurrentSession, Listed, MessageResult, SessionResult, TaskResult
+from bough.api.mcp.tools.shared_wording import Id
 from bough.core.events.wait import MOST, Wait
 from bough.core.sessions.requests import SessionFilter
 from bough.errors import Invalid

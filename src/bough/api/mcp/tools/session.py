@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from bough.agents.catalog import Catalog
+from bough.agents.catalog import Catalog, usual_agents
 from bough.api.mcp.tools import prompt_and_spawn, results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.phrases import Id, named, quote
+from bough.api.mcp.tools.shared_wording import Id, named, quote
 from bough.core.sessions.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
 from bough.errors import Invalid, NotFound
@@ -19,7 +19,7 @@ from bough.model.session import CallbackConfig, PermissionMode
 
 class Create(ChangingParams):
     worktree_id: Annotated[str, Meta(description="Where to work; for a repo's own folder, its repo_id.")]
-    agentic_tool: Annotated[str, Meta(description="claude-code, codex, gemini, opencode …")]
+    agentic_tool: Annotated[str, Meta(description=f"{usual_agents()} …")]
     title: str | None = None
     description: str | None = None
     permission_mode: Annotated[

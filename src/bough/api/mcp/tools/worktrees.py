@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import ChangingParams, Params, Tool, ToolContext
-from bough.api.mcp.tools.phrases import Id
 from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.results import Listed, RepoResult, WorktreeResult
+from bough.api.mcp.tools.shared_wording import Id
 from bough.core.worktrees.records import NewWorktree, WorktreePatch
 from bough.errors import Invalid
 from bough.model.call import Claim

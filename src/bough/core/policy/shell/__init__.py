@@ -1,2 +1,2 @@
 """Reads command lines without running them: their words, the paths that they name, and the folders that they change.
-`protections` and `tool_use` call it; it calls nothing else of the core."""
+`find_protected_paths` and `tool_use` call it; it calls nothing else of the core."""

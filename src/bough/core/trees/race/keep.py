@@ -13,10 +13,10 @@ import structlog
 from bough.core.checkpoints.take import Checkpoints, FolderState, busy, of_restore, record
 from bough.core.sessions.cascades import Cascades, below
 from bough.core.store import records
-from bough.core.store.patience import patiently
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
 from bough.core.trees.race.records import find_race, racer_task, racers
 from bough.core.trees.race.rules import (
     ArchivedRacer,
@@ -29,7 +29,7 @@ from bough.core.trees.race.rules import (
     result_of,
 )
 from bough.core.worktrees.records import usable
-from bough.core.worktrees.remove import how_to_recover
+from bough.core.worktrees.removal.remove import how_to_recover
 from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
@@ -114,19 +114,19 @@ class RaceResults:
             result = earlier or await self._bring(case, body)
             if earlier is None:
                 # The files are there already: a repeated request would not find out how to undo that.
-                await patiently(lambda: self._record(case, result, decided_by=caller), "a race", race=race_id)
+                await until_available(lambda: self._record(case, result, decided_by=caller), "a race", race=race_id)
             without_key = msgspec.structs.replace(caller, idempotency_key=None)
             # If the same racer was kept in another way before, the others were archived then. Somebody may have
             # restored one since, so that they are left alone.
             result.others = archived_before or list(
                 await asyncio.gather(
                     *(
-                        patiently(lambda other=other: self._put_away(without_key, other), "a race", race=race_id)
+                        until_available(lambda other=other: self._put_away(without_key, other), "a race", race=race_id)
                         for other in case.others
                     )
                 )
             )
-            await patiently(lambda: self._record(case, result), "a race", race=race_id)
+            await until_available(lambda: self._record(case, result), "a race", race=race_id)
         log.info("race_decided", race=race_id, session=result.session_id, how=result.how)
         return result
 

@@ -15,9 +15,9 @@ from bough.core.checkpoints.take import FolderState, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
-from bough.core.store.patience import UNDO_WITHIN, patiently
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.trees.branch import Branch, Branched, Branches
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
@@ -125,7 +125,7 @@ class Races:
                 raise
             try:
                 await refs.drop(source.cwd, [ref])
-                await patiently(
+                await until_available(
                     lambda: self._store.write(lambda change: change.tx.run(CHECKPOINTS.drop, ids=[race_id])),
                     "a race that failed",
                     within=UNDO_WITHIN,
@@ -138,7 +138,7 @@ class Races:
         """Tells whether a race was stored although the reply was lost, as far as the database can say."""
         read = self._store.read
         try:
-            row = await patiently(
+            row = await until_available(
                 lambda: read(lambda tx: tx.one(RACES.get, RaceRow, id=race_id)),
                 "a race that failed",
                 within=UNDO_WITHIN,

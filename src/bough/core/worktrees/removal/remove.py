@@ -1,0 +1,350 @@
+"""Removes worktrees (W2): refuses while something would be lost; with force, keeps everything on a recovery ref first.
+Also recovers them."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import structlog
+
+from bough.core.store.idempotency import KeyScope, RecordScope
+from bough.core.store.short_ids import whole_id
+from bough.core.store.sql import WORKTREES
+from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import UNDO_WITHIN, until_available
+from bough.core.worktrees import records
+from bough.core.worktrees.creation import setup
+from bough.core.worktrees.creation.create import WorktreeCreation, add_keeping_hooks, run_shielded
+from bough.core.worktrees.paths import free_inside
+from bough.core.worktrees.records import SessionUse
+from bough.core.worktrees.removal import refusals
+from bough.core.worktrees.removal.losses import find_lost
+from bough.core.worktrees.state import find_recoverable
+from bough.errors import BoughError, Conflict
+from bough.git import worktree_recovery
+from bough.git import worktrees as git
+from bough.git.paths import below, is_folder, is_there
+from bough.git.repo_lock import alone
+from bough.git.run import GitFailed
+from bough.git.workspace import check_workspace
+from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller
+from bough.settings import Settings
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.worktrees")
+
+BranchFate = Literal["keep", "delete"]
+# A removal under way is finished while the server stops: storing the files of a large worktree takes a few seconds.
+FINISH_WITHIN = 10.0
+
+
+class Removed(msgspec.Struct):
+    """The removed worktree: whether it was only forgotten, whether its branch was deleted, and the refs that hold its
+    contents."""
+
+    worktree: Worktree
+    forgotten: bool
+    branch_deleted: bool
+    inner_refs: list[str]
+
+
+class Removal:
+    """Removes and recovers worktrees."""
+
+    def __init__(self, store: Store, settings: Settings, creation: WorktreeCreation) -> None:
+        self._store = store
+        self._settings = settings
+        self._creation = creation
+        self._removals: set[asyncio.Task[Removed]] = set()
+        self._recoveries: set[asyncio.Task[Worktree]] = set()
+
+    async def check(self, worktree_id: str, *, force: bool, besides: str | None = None) -> None:
+        """Raises what `remove` would raise. The session `besides` is about to end and does not count."""
+        row, repo = await self._store.read(lambda tx: _existing(tx, worktree_id))
+        await self._check_folders(row, repo)
+        await self._store.read(lambda tx: _check_unused(tx, row, besides))
+        if row.made_by_bough and not force and is_folder(row.path):
+            listed = await git.find_worktree(repo.path, row.path)
+            if listed is not None and (error := refusals.dirty(row, await find_lost(row, listed))):
+                raise error
+
+    async def remove(
+        self, caller: Caller, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep"
+    ) -> Removed:
+        """Removes a worktree, even if the caller stops waiting. One that Bough did not create is only forgotten, unless
+        forced."""
+        row, repo = await self._store.read(lambda tx: _existing(tx, worktree_id))
+        if branch == "delete" and not row.branch_made:
+            raise Conflict(
+                "branch_not_ours", f"Branch {row.branch} was not created by Bough. Delete it with git yourself."
+            )
+        if row.status == "setting_up" and force:
+            await self._creation.stop(row.id)
+        await self._check_folders(row, repo)
+        return await run_shielded(self._remove(caller, row, repo, force, branch), self._removals)
+
+    async def _check_folders(self, row: Worktree, repo: Repo) -> None:
+        """Raises `Denied` if the worktree or its repository leads outside the workspace by now (W3)."""
+        for path in (row.path, repo.path):
+            await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, path)
+
+    async def _remove(self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
+        try:
+            common = await git.common_folder(repo.path)
+        except BoughError:
+            if is_folder(repo.path):
+                raise
+            # Nothing is left to ask git about.
+            return Removed(await self._mark_removed(caller, row, row.recovery_ref, row.branch), True, False, [])
+        async with alone(common):
+            try:
+                await self._store.write(lambda change: _claim(change, row.id, force))
+                return await self._take_away(caller, row, repo, force, branch)
+            except BaseException:
+                # Also if the claim failed: it may have been stored although its reply was lost.
+                await asyncio.shield(self.undo_removal(caller, repo, row))
+                raise
+
+    async def undo_removal(self, caller: Caller, repo: Repo, row: Worktree) -> None:
+        """Makes a worktree usable again whose removal failed, or marks it removed if its folder is gone. Call it only
+        with the lock of the repository."""
+        about, read = "a removal that failed", self._store.read
+        known = await until_available(lambda: read(lambda tx: records.worktree(tx, row.id)), about, within=UNDO_WITHIN)
+        if known.removed_at is not None or not (known.status == "removing" or self._creation.is_abandoned(known)):
+            return
+        if known.status == "removing" and await _is_gone(repo, known):
+            ref = known.recovery_ref or await worktree_recovery.recovery_ref(repo.path, row.id)
+            await self._mark_removed(caller, known, ref, known.branch)
+            return
+        await until_available(
+            lambda: self._store.write(lambda change: records.update(change, row.id, status="ready")),
+            about,
+            within=UNDO_WITHIN,
+            worktree=row.id,
+        )
+
+    async def _take_away(self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
+        entry = await git.find_worktree(repo.path, row.path)
+        # A server that ended before it could say so may have taken it away, and kept all of it.
+        ref = await worktree_recovery.recovery_ref(repo.path, row.id) if entry is None else None
+        if not row.made_by_bough and not force:
+            head = entry.branch if entry else row.branch
+            return Removed(await self._mark_removed(caller, row, ref, head, force=False), True, False, [])
+        if entry is None and is_there(row.path):
+            raise refusals.unknown_to_git(row, repo)
+        if entry is not None and (error := refusals.locked(row, entry)):
+            raise error
+        inner = list[str]()
+        if entry is not None:
+            ref, inner = await self._clear(row, repo, entry, force)
+        await asyncio.to_thread(git.tidy, row.path, repo.path)
+        deleted = branch == "delete" and await _deleted(row, repo, ref)
+        head = entry.branch if entry is not None else row.branch
+        return Removed(await self._mark_removed(caller, row, ref, head, force=force), False, deleted, inner)
+
+    async def _clear(
+        self, row: Worktree, repo: Repo, entry: git.ListedWorktree, force: bool
+    ) -> tuple[str | None, list[str]]:
+        """Removes the folder; with force, after storing everything it holds."""
+        note = f"Bough: the files of worktree {row.name} ({row.id}), removed from {row.path}"
+        if not is_folder(row.path):
+            known = await git.resolve(repo.path, entry.sha) if entry.sha is not None else None
+            ref = await worktree_recovery.keep_commit(repo.path, row.id, known, note) if known is not None else None
+            await self._store_ref(row, ref)
+            await git.remove(repo.path, row.path, force=True)
+            return ref, []
+        inside = [other.path for other in await git.list_worktrees(repo.path) if below(other.path, row.path)]
+        if error := refusals.holds_others(row, inside):
+            raise error
+        lost = await find_lost(row, entry)
+        if not force:
+            if error := refusals.dirty(row, lost):
+                raise error
+            # Without force git checks once more; but it never removes submodules without force.
+            await git.remove(repo.path, row.path, force=lost.submodules)
+            return None, []
+        ref, inner = await worktree_recovery.keep_all(row.path, row.id, note)
+        await self._store_ref(row, ref)
+        await git.remove(repo.path, row.path, force=True)
+        return ref, inner
+
+    async def _store_ref(self, row: Worktree, ref: str | None) -> None:
+        """Stores the recovery ref before the folder goes, so that a crash loses nothing."""
+        if ref is not None:
+            await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=ref))
+
+    async def _mark_removed(
+        self, caller: Caller, row: Worktree, ref: str | None, branch: str | None, *, force: bool = False
+    ) -> Worktree:
+        """Marks the worktree removed."""
+
+        async def work(change: Change) -> Worktree:
+            before = await records.worktree(change.tx, row.id)
+            fresh = await records.quietly(
+                change,
+                row.id,
+                status="ready",
+                removed_at=change.now,
+                recovery_ref=ref,
+                board_id=None,
+                branch=branch,
+                branch_made=row.branch_made and branch == row.branch,
+            )
+            change.emit("worktree.removed", fresh)
+            if before.removed_at is None:
+                # Not if it was stored before, though the reply was lost.
+                change.audit(caller, "worktree.removed", subject_id=row.id, path=row.path, branch=branch, force=force)
+            return fresh
+
+        log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=ref)
+        # The folder is gone, so that there is no way back.
+        return await until_available(lambda: self._store.write(work), "a removal", within=UNDO_WITHIN, worktree=row.id)
+
+    async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
+        """Restores a removed worktree at its old path, with branch, commits and uncommitted files, and sets it up."""
+        whole = await self._store.read(lambda tx: whole_id(tx, "worktrees", worktree_id))
+        scope = RecordScope("worktrees.recover", "worktrees", whole)
+        stored = await self._store.stored_answer(caller, scope, None, Worktree)
+        if stored is not None:
+            return stored
+        return await run_shielded(self._recover(caller, scope, whole), self._recoveries)
+
+    async def _recover(self, caller: Caller, scope: KeyScope, worktree_id: str) -> Worktree:
+        row, repo = await self._store.read(lambda tx: _removed(tx, worktree_id))
+        settings = self._settings
+        common = await git.common_folder(repo.path)
+        async with alone(common) as lock:
+            path = free_inside(settings.root_path, Path(repo.path), row.path, data=settings.data_path)
+            branch, head, files_sha = await find_recoverable(row, repo)
+            await self._store.write(lambda change: _reserve(change, row.id, str(path)))
+            try:
+                hook_error = await add_keeping_hooks(repo.path, str(path), branch, head, lock)
+                await git.exclude(common, repo.path, str(path))
+                if files_sha is not None:
+                    await worktree_recovery.restore(str(path), files_sha)
+                busy = setup.is_needed(repo, str(path))
+
+                async def work(change: Change) -> Worktree:
+                    fresh = await records.quietly(
+                        change,
+                        row.id,
+                        status="setting_up" if busy else "ready",
+                        removed_at=None,
+                        branch=branch.name if branch else None,
+                        branch_made=row.branch_made or (branch is not None and branch.kind == "new"),
+                        setup_error=hook_error,
+                        setup_output=None,
+                    )
+                    change.emit("worktree.created", fresh)
+                    change.audit(caller, "worktree.recovered", subject_id=row.id, path=row.path)
+                    return fresh
+
+                back = await self._store.write_once(caller, scope, None, Worktree, work)
+            except BaseException:
+                await asyncio.shield(self.undo_recovery(repo, row))
+                raise
+            if busy:
+                self._creation.start(repo, back)
+        log.info("worktree_recovered", worktree=row.id, path=row.path)
+        return await self._creation.settled(caller, scope, back, wait=True)
+
+    async def undo_recovery(self, repo: Repo, row: Worktree) -> None:
+        """Removes what exists of an unfinished recovery; the worktree stays removed and its contents stay kept."""
+        read = self._store.read
+        known = await until_available(
+            lambda: read(lambda tx: records.worktree(tx, row.id)), "a recovery that failed", within=UNDO_WITHIN
+        )
+        if known.removed_at is None:
+            # It is back, whatever went wrong after that was written.
+            return
+        try:
+            await git.clear(repo.path, row.path)
+        except (BoughError, OSError) as error:
+            log.warning("worktree_not_undone", path=row.path, error=str(error))
+        await until_available(
+            lambda: self._store.write(lambda change: records.quietly(change, row.id, status="ready")),
+            "a recovery that failed",
+            within=UNDO_WITHIN,
+            worktree=row.id,
+        )
+
+    async def close(self) -> None:
+        """Undoes recoveries and creations under way, stops setups, and lets removals finish for a while. A removal that
+        is cut off can be repeated."""
+        for recovery in self._recoveries:
+            recovery.cancel()
+        if self._removals:
+            _, late = await asyncio.wait(self._removals, timeout=FINISH_WITHIN)
+            for removal in late:
+                removal.cancel()
+        if jobs := [*self._recoveries, *self._removals]:
+            await asyncio.wait(jobs)
+        await self._creation.close()
+
+
+async def _existing(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
+    row = await records.worktree(tx, worktree_id)
+    if error := refusals.removed(row):
+        raise error
+    return row, await records.repo_of(tx, row)
+
+
+async def _removed(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
+    row = await records.worktree(tx, worktree_id)
+    if row.removed_at is None:
+        raise Conflict("worktree_not_removed", f"Worktree {row.name} was not removed; it is at {row.path}.")
+    return row, await records.repo_of(tx, row)
+
+
+async def _check_unused(tx: Tx, row: Worktree, besides: str | None = None) -> None:
+    """Refuses while active sessions other than `besides` work there."""
+    uses = await tx.all(WORKTREES.active_sessions, SessionUse, id=row.id, path=row.path)
+    if error := refusals.in_use(row, [use for use in uses if use.id != besides]):
+        raise error
+
+
+async def _claim(change: Change, worktree_id: str, force: bool) -> None:
+    """Marks the worktree as being removed, so that no session starts there. The repository's lock guarantees that one
+    in status `removing` was left by a removal that failed."""
+    row, _ = await _existing(change.tx, worktree_id)
+    if row.status != "removing" and (error := refusals.busy(row, force=force)):
+        raise error
+    await _check_unused(change.tx, row)
+    await records.update(change, row.id, status="removing")
+
+
+async def _is_gone(repo: Repo, row: Worktree) -> bool:
+    """Tells whether neither the folder nor git has the worktree any more."""
+    try:
+        return not is_there(row.path) and await git.find_worktree(repo.path, row.path) is None
+    except BoughError:
+        return False
+
+
+async def _reserve(change: Change, worktree_id: str, path: str) -> None:
+    if await change.tx.one(WORKTREES.by_path, Worktree, path=path) is not None:
+        raise Conflict("path_exists", f"Another worktree is registered at {path}.", path=path)
+    await _removed(change.tx, worktree_id)
+    await records.quietly(change, worktree_id, status="recovering")
+
+
+async def _deleted(row: Worktree, repo: Repo, ref: str | None) -> bool:
+    """Deletes the branch if no commit is lost. The worktree is gone either way."""
+    try:
+        return row.branch is not None and await git.delete_branch(repo.path, row.branch, *([ref] if ref else []))
+    except GitFailed as error:
+        log.warning("branch_not_deleted", branch=row.branch, error=error.message)
+        return False
+
+
+def how_to_recover(row: Worktree) -> str | None:
+    """Returns the commands that recover a removed worktree."""
+    if row.recovery_ref is None:
+        return None
+    by_hand = shlex.join(["git", "worktree", "add", row.path, row.recovery_ref])
+    return f"bough worktree recover {row.id}, or: {by_hand}"

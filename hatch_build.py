@@ -15,6 +15,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 OLDEST_NODE = 20
 WITHOUT = "BOUGH_WITHOUT_WEB"
+# By default npm waits minutes for a registry that does not answer, and asks again.
+IMPATIENT = ("--fetch-retries=0", "--fetch-timeout=30000")
 # What is made from the sources is none itself.
 MADE = ("node_modules", "openapi.json", "schema.ts")
 
@@ -78,7 +80,11 @@ def build(web: Path, npm: tuple[str, ...]) -> None:
     env = os.environ | {"PATH": f"{Path(npm[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     steps = [["run", "--silent", "build"]]
     if not (web / "node_modules").exists():
-        steps.insert(0, ["install", "--no-save", "--silent", "--no-audit", "--no-fund"])
+        steps[:0] = [
+            # Fails soon if the registry does not answer, which an installation would find out package by package.
+            ["view", "--silent", *IMPATIENT, "cmdk", "version"],
+            ["install", "--no-save", "--silent", "--no-audit", "--no-fund", *IMPATIENT],
+        ]
     for step in steps:
         # What a build says belongs beside the output of the one that makes the wheel, which may be read by a program.
         done = subprocess.run([*npm, *step], cwd=web, env=env, stdout=2, check=False)

@@ -18,10 +18,10 @@ from bench.support.measure import Sample
 from bench.support.report import Result, Row, duration
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
+from bough.agents.sandbox.box_paths import BoxRequest, box_env, gather
 from bough.agents.sandbox.detect import Availability, detect
-from bough.agents.sandbox.gather import BoxRequest, box_env, gather
 from bough.agents.sandbox.own_network import plan
-from bough.agents.sandbox.profile import Limits, arguments, limited
+from bough.agents.sandbox.profile import BoxLimits, arguments, limited
 from bough.model.values.ids import new_id
 from tests.support.repos import make_repo
 
@@ -30,7 +30,7 @@ ROUNDS = 9
 MOST_LATER = 0.15
 MOST_SLOWER = 1.1
 INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}'
-LIMITS = Limits(memory=64 << 30, processes=8192, open_files=4096)
+LIMITS = BoxLimits(memory=64 << 30, processes=8192, open_files=4096)
 FILES = """
 import os, sys, time
 start = time.perf_counter()

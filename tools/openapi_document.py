@@ -5,24 +5,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import msgspec
 
-from bough.api.http.auth import Gate
 from bough.api.http.openapi import document
+from bough.api.page.routes import BUILT
 from bough.api.server.app import application
-from bough.core.services import Services
 from bough.settings import Settings
 
 
 def text() -> bytes:
     """Returns the document that a running server serves, indented."""
-    settings = Settings()
-    # Routes use the services only when they are called, so their settings are enough here.
-    services = cast("Services", SimpleNamespace(settings=settings))
-    return msgspec.json.format(msgspec.json.encode(document(application(services, Gate("", settings)))), indent=1)
+    app = application(Settings().max_body, BUILT)
+    return msgspec.json.format(msgspec.json.encode(document(app)), indent=1)
 
 
 def write(path: Path) -> None:

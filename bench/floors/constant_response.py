@@ -9,7 +9,7 @@ import contextlib
 import socket
 import sys
 from collections.abc import AsyncGenerator
-from typing import Annotated
+from typing import Annotated, cast
 
 import uvicorn
 import uvloop
@@ -17,9 +17,11 @@ from litestar import Litestar, Response, get
 from litestar.params import PathParameter
 
 from bench.support import measure
-from bough.api.http.auth import Gate
+from bough.api.http.auth import RequestGate
+from bough.api.http.server_parts import ServerParts
 from bough.api.server.middleware import GateMiddleware
 from bough.api.server.serve import Server
+from bough.core.services import Services
 from bough.settings import Settings
 
 TOKEN = "constant"
@@ -33,9 +35,14 @@ async def constant(size: Annotated[int, PathParameter(description="How many byte
     return Response(body, media_type="application/json")
 
 
+def _parts() -> ServerParts:
+    """Returns what authentication needs; no route here uses a service."""
+    return ServerParts(cast("Services", None), RequestGate(TOKEN, Settings()))
+
+
 async def serve() -> None:
     routes = Litestar([constant], openapi_config=None, logging_config=None)
-    app = GateMiddleware(routes, Gate(TOKEN, Settings()), {"/constant/{size}": frozenset({"GET"})})
+    app = GateMiddleware(routes, _parts(), {"/constant/{size}": frozenset({"GET"})})
     config = uvicorn.Config(app, loop="none", lifespan="off", log_config=None, access_log=False, server_header=False)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"

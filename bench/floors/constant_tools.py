@@ -9,7 +9,7 @@ import contextlib
 import socket
 import sys
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 import msgspec
@@ -21,10 +21,12 @@ from mcp.server.lowlevel import Server as ToolServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from bench.support import measure
-from bough.api.http.auth import Gate
+from bough.api.http.auth import RequestGate
+from bough.api.http.server_parts import ServerParts
 from bough.api.server.limits import BoundedProtocol
 from bough.api.server.middleware import GateMiddleware
 from bough.api.server.serve import Server
+from bough.core.services import Services
 from bough.settings import Settings
 
 TOKEN = "trivial"
@@ -52,11 +54,16 @@ def _manager(results: Results) -> StreamableHTTPSessionManager:
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
 
+def _parts() -> ServerParts:
+    """Returns what authentication needs; no route here uses a service."""
+    return ServerParts(cast("Services", None), RequestGate(TOKEN, Settings()))
+
+
 async def serve(results: Results) -> None:
     manager = _manager(results)
     routes = Litestar([], openapi_config=None, logging_config=None)
     handle: Any = manager.handle_request
-    app = GateMiddleware(routes, Gate(TOKEN, Settings()), {}, handle)
+    app = GateMiddleware(routes, _parts(), {}, handle)
     config = uvicorn.Config(
         app, loop="none", lifespan="off", http=BoundedProtocol, log_config=None, access_log=False, server_header=False
     )

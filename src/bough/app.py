@@ -13,7 +13,7 @@ import structlog
 from bough.agents.catalog import load_catalog
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.launcher import Launcher
-from bough.api.mcp.protocol.calling import Toolbox
+from bough.api.mcp.protocol.call_tool import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS
 from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
@@ -28,7 +28,7 @@ from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
-from bough.core.overview.home import Homes
+from bough.core.overview.home import StartPages
 from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
@@ -187,7 +187,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         callbacks=Callbacks(store),
         calls=calls,
         trees=Trees(store),
-        homes=Homes(store),
+        homes=StartPages(store),
         cards=Cards(store),
         tours=Tours(store, settings, repos, worktrees, cascades),
         waiting=Waiting(store),
@@ -274,6 +274,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         services.store.hurry()
         services.runner.agents.detach()
         await background.stop()
+        await services.page_keys.changes.close()
         await services.calls.close()
         await services.race_results.close()
         await services.worktrees.close()

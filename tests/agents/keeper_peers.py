@@ -21,7 +21,7 @@ from bough.agents.keeper_client import keeper_folder, orphans
 from bough.agents.keeper_client.keeper_key import keeper_key
 from bough.agents.keeper_client.keeper_link import KeeperLink
 from bough.agents.keeper_client.start_keeper import attach_keeper, start_keeper
-from bough.agents.link import Exit, Link, LinkClosed
+from bough.agents.link import AgentExit, Link, LinkClosed
 
 PATIENCE = 40
 """Seconds to wait for anything; all of it takes far less, even on the slowest machine."""
@@ -140,7 +140,7 @@ async def read(link: Link, count: int) -> list[bytes]:
     return lines
 
 
-async def read_to_end(link: Link) -> tuple[list[bytes], Exit]:
+async def read_to_end(link: Link) -> tuple[list[bytes], AgentExit]:
     lines: list[bytes] = []
     with pytest.raises(LinkClosed) as closed:
         async with asyncio.timeout(PATIENCE):

@@ -6,9 +6,8 @@ import pytest
 from litestar.routes import HTTPRoute, WebSocketRoute
 
 from bough.api.acp.protocol.editor import Editor
-from bough.api.http.auth import Gate
 from bough.api.mcp.tools.all_tools import TOOLS as ALL_TOOLS
-from bough.api.page.routes import PAGE_FILE
+from bough.api.page.routes import BUILT, PAGE_FILE
 from bough.api.roles import EDITOR_METHODS, ROUTES, TOOLS, check_editor_method, check_route, check_tool
 from bough.api.server.app import application
 from bough.errors import Denied, Unauthenticated
@@ -21,7 +20,7 @@ OPERATOR = Caller(role="operator", user_id="x", user_name="anna")
 
 async def test_every_route_is_in_the_table(server: Running) -> None:
     """L1: Each route and socket of the application has a role, and the table names no other."""
-    app = application(server.services, Gate(server.token, server.services.settings))
+    app = application(server.services.settings.max_body, BUILT)
     served: set[str] = set()
     # The modules of built files, which hold no data.
     of_files: set[str] = set()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bough.errors import Invalid
-from bough.settings import load
+from bough.load_settings import load
 from tests.api.server_processes import started
 from tests.core.helpers import open_in
 from tests.support.server import ServerProcess

@@ -10,7 +10,7 @@ import pytest
 from bough.agents.catalog import load_catalog
 from bough.core.policy.decide import decide
 from bough.core.policy.shell.paths import LONGEST_COMMAND
-from bough.core.policy.tool_use import read
+from bough.core.policy.tool_use.read import read
 from tests.core.policy.policies import rule
 
 SIZE = LONGEST_COMMAND - 100

@@ -14,7 +14,7 @@ import pytest
 from bough.agents.catalog import load_catalog
 from bough.core.policy.decide import Verdict, decide
 from bough.core.policy.shell.paths import LONGEST_COMMAND
-from bough.core.policy.tool_use import read
+from bough.core.policy.tool_use.read import read
 from bough.model.session import MODES, PermissionMode
 from tests.core.policy.policies import rule
 from tests.support.server import serving

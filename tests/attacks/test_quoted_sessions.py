@@ -9,6 +9,7 @@ from bough.agents.acp.types import TextBlock
 from bough.core.live_agents.prompt_files import PromptFiles
 from bough.core.state.reports import quote_sessions
 from bough.core.state.reports.callbacks import GO_ON
+from bough.core.turns.prompt_blocks import prompt_blocks
 from bough.model.task import Task
 from tests.support.server import Running
 
@@ -58,5 +59,5 @@ async def test_a_prompt_of_another_session_is_marked(server: Running) -> None:
 
 async def _texts(server: Running, task: Task) -> list[str]:
     """Returns the texts that an agent would be sent for a task."""
-    blocks = await server.services.runner._blocks(task, PromptFiles([], []))  # pyright: ignore[reportPrivateUsage]
+    blocks = await server.services.store.read(lambda tx: prompt_blocks(tx, task, PromptFiles([], [])))
     return [block.text for block in blocks if isinstance(block, TextBlock)]

@@ -14,7 +14,7 @@ import msgspec
 
 from bough.agents.acp.answers import read_initialized, read_prompt, read_session
 from bough.agents.acp.chunk_batches import MANY, decode_batch
-from bough.agents.acp.wire import AgentRequest, Junk, Response, Update, decode
+from bough.agents.acp.wire import AgentRequest, AgentResponse, Junk, SessionUpdate, decode
 from bough.agents.catalog import load_catalog
 from bough.agents.keeper import frames
 from bough.agents.keeper.agent_process import AgentErrors, AgentProcess
@@ -24,10 +24,11 @@ from bough.agents.keeper.journal import Journal, is_damaged, read_journal
 from bough.agents.keeper_client.keeper_stream import KeeperStream
 from bough.agents.lines import LineSplitter
 from bough.agents.stderr import telling_line
-from bough.core.policy import tool_use
 from bough.core.policy.decide import OWN_SERVER, decide
+from bough.core.policy.tool_use import read as tool_use
 from bough.core.search.message_text import searchable
-from bough.core.transcripts.fold import Entry, Fold
+from bough.core.transcripts.fold import Fold
+from bough.core.transcripts.growing_message import GrowingMessage
 from bough.core.transcripts.replay import HistoryText
 from bough.errors import Invalid
 from bough.model.message import Message, raw
@@ -53,11 +54,11 @@ def acp_lines(data: bytes) -> None:
             message = decode(line)
         except Junk:
             continue
-        if isinstance(message, Update):
+        if isinstance(message, SessionUpdate):
             # Of a chunk of text nobody reads more than the text.
             if message.text is None:
                 assert isinstance(msgspec.json.decode(message.raw), dict)
-        elif isinstance(message, Response) and message.error is None:
+        elif isinstance(message, AgentResponse) and message.error is None:
             read_initialized(message.result)
             read_session(message.result, "s")
             read_prompt(message.result)
@@ -75,7 +76,7 @@ def _joined(messages: Sequence[object]) -> list[tuple[object, ...]]:
     """Returns updates with adjacent texts of one message joined."""
     joined: list[tuple[object, ...]] = []
     for message in messages:
-        assert isinstance(message, Update)
+        assert isinstance(message, SessionUpdate)
         head = (message.session_id, message.kind, message.message_id)
         if message.text is None:
             joined.append((*head, message.raw))
@@ -92,13 +93,13 @@ def acp_turn(data: bytes) -> None:
     for agent in AGENTS:
         entry = CATALOG.entry(agent)
         fold = Fold(entry.tools if entry is not None else None)
-        entries: dict[Entry, None] = {}
+        entries: dict[GrowingMessage, None] = {}
         for line in data.split(b"\n"):
             try:
                 message = decode(line)
             except Junk:
                 continue
-            if isinstance(message, Update):
+            if isinstance(message, SessionUpdate):
                 fold.add([message])
             elif isinstance(message, AgentRequest):
                 _ask(agent, fold, message)
@@ -137,7 +138,7 @@ def _check_shown(value: Any) -> None:
                 _check_shown(item)
 
 
-def _check_transcript(entries: list[Entry]) -> None:
+def _check_transcript(entries: list[GrowingMessage]) -> None:
     messages = [
         Message(entry.id, "s", "t", place, entry.role, entry.content(), AT, AT) for place, entry in enumerate(entries)
     ]

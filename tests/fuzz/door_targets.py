@@ -23,18 +23,23 @@ from bough.model.message import raw
 from tests.fuzz.target import Target
 
 PARAMS = (
-    *(wire.Initialize, wire.Authenticate, wire.NewSessionParams, wire.ExistingSession, acp_params.ListSessions),
+    *(wire.EditorInitialize, wire.Authenticate, wire.NewSessionParams, wire.ExistingSession, acp_params.ListSessions),
     *(
         acp_params.SessionOnly,
-        acp_params.PromptParams,
+        acp_params.ReceivedPrompt,
         acp_params.SetMode,
         acp_params.SetConfigOption,
         acp_params.CancelRequest,
     ),
 )
 AGENT_PARAMS = (
-    *(agent_params.Initialize, agent_params.NewSession, agent_params.LoadSession, agent_params.ResumeSession),
-    *(acp_params.PromptParams, acp_params.SetMode, acp_params.SetConfigOption, acp_params.CancelRequest),
+    *(
+        agent_params.ReceivedInitialize,
+        agent_params.ReceivedNewSession,
+        agent_params.LoadSession,
+        agent_params.ResumeSession,
+    ),
+    *(acp_params.ReceivedPrompt, acp_params.SetMode, acp_params.SetConfigOption, acp_params.CancelRequest),
 )
 LINE_END = re.compile(rb"\r\n|\r|\n")
 AT = "2026-11-15T08:19:00.000000Z"
@@ -51,7 +56,7 @@ def editor_frames(data: bytes) -> None:
         for kind in PARAMS:
             try:
                 body = acp_params.read(message.params, kind)
-                if isinstance(body, acp_params.PromptParams):
+                if isinstance(body, acp_params.ReceivedPrompt):
                     text, attached = wire.read_prompt(body.prompt)
                     files.checked(attached, text)
                 elif isinstance(body, wire.NewSessionParams | wire.ExistingSession):
@@ -70,7 +75,7 @@ def agent_requests(data: bytes) -> None:
         for kind in AGENT_PARAMS:
             try:
                 body = acp_params.read(params, kind)
-                if isinstance(body, acp_params.PromptParams):
+                if isinstance(body, acp_params.ReceivedPrompt):
                     agent_params.check_blocks(body.prompt)
                     agent_params.attachments(body.prompt)
                     agent_params.last_text(body.prompt)

@@ -79,10 +79,10 @@ def shown_texts(data: bytes) -> None:
 def search_query(data: bytes) -> None:
     """Any text is a query that both databases can be asked, and it cannot leave its quotation marks."""
     parsed = query.parse(data.decode(errors="replace"))
-    words = [word for term in (*parsed.wanted, *parsed.unwanted) for word in term.words]
+    words = [word for term in (*parsed.required, *parsed.excluded) for word in term.words]
     assert len(words) <= query.MOST_WORDS
     assert not any(char in word for word in words for char in "\"'\\%_ ")
-    if parsed.wanted:
+    if parsed.required:
         for dialect in ("sqlite", "postgres"):
             query.to_sql(parsed, dialect, "session")
 

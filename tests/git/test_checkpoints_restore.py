@@ -14,14 +14,14 @@ from hypothesis import example, given, settings
 from bough.errors import Conflict, Invalid
 from bough.git.checkpoint_refs import drop, held, keep, ref_name, sweep
 from bough.git.threads import in_thread
-from bough.git.working_copy.restore import Plan, apply, checked_path, plan
+from bough.git.working_copy.restore import RestorePlan, apply, checked_path, plan
 from bough.git.working_copy.snapshot import scratch_index, take, working_copy
 from tests.git.checkpoint_files import Entry, Step, change, files, histories, remembered
 from tests.support.repos import allow_programs, git, make_repo
 
 
-def restore(path: Path, sha: str, only: list[str] | None = None) -> Plan:
-    async def work() -> Plan:
+def restore(path: Path, sha: str, only: list[str] | None = None) -> RestorePlan:
+    async def work() -> RestorePlan:
         planned = await plan(str(path), sha, only)
         await apply(planned)
         return planned

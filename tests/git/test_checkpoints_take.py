@@ -11,7 +11,15 @@ import pytest
 
 from bough.git.run import GitFailed
 from bough.git.working_copy import snapshot
-from bough.git.working_copy.snapshot import Limits, Memory, Snapshot, TooMuch, scratch_index, take, working_copy
+from bough.git.working_copy.snapshot import (
+    Memory,
+    Snapshot,
+    SnapshotLimits,
+    SnapshotTooLarge,
+    scratch_index,
+    take,
+    working_copy,
+)
 from tests.git.checkpoint_files import files, remembered
 from tests.support.repos import allow_programs, git, make_repo
 
@@ -263,12 +271,12 @@ def test_an_unreadable_file_is_named(repo: Path) -> None:
 def test_limits(repo: Path) -> None:
     """W4: Does not copy large amounts of uncommitted data into the repository."""
     (repo / "large").write_bytes(b"x" * 100)
-    with pytest.raises(TooMuch, match="100 bytes in 1 files"):
-        shot(repo, limits=Limits(10, 99))
-    assert shot(repo, limits=Limits(1, 100)).dirty
+    with pytest.raises(SnapshotTooLarge, match="100 bytes in 1 files"):
+        shot(repo, limits=SnapshotLimits(10, 99))
+    assert shot(repo, limits=SnapshotLimits(1, 100)).dirty
     (repo / "more").write_text("")
-    with pytest.raises(TooMuch, match="2 files"):
-        shot(repo, limits=Limits(1, 1000))
+    with pytest.raises(SnapshotTooLarge, match="2 files"):
+        shot(repo, limits=SnapshotLimits(1, 1000))
 
 
 def test_an_unchanged_folder_reuses_the_last_checkpoint(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

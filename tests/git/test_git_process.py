@@ -14,7 +14,7 @@ from bough.git import process, worktrees
 from bough.git.process import GitFailed
 from bough.git.run import git
 from bough.git.safe import landlock, opened_paths
-from bough.git.safe.configured_programs import Place, find_place
+from bough.git.safe.configured_programs import ConfiguredRepository, find_repository
 from tests.support.eventually import eventually
 from tests.support.repos import make_repo
 
@@ -85,12 +85,12 @@ async def test_a_hanging_look_for_the_repository_ends_with_its_limit(
     """O2: A disk that hangs before git is started takes neither longer than the limit nor the threads of others."""
     repo, other, back = str(make_repo(tmp_path / "repo")), str(make_repo(tmp_path / "other")), threading.Event()
 
-    def slow(cwd: str) -> Place | None:
+    def slow(cwd: str) -> ConfiguredRepository | None:
         if cwd == repo:
             back.wait()
-        return find_place(cwd)
+        return find_repository(cwd)
 
-    monkeypatch.setattr("bough.git.run.find_place", slow)
+    monkeypatch.setattr("bough.git.run.find_repository", slow)
     try:
         for _ in range(40):
             with pytest.raises(GitFailed, match="respond") as failure:

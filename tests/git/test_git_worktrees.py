@@ -17,7 +17,7 @@ from bough.errors import Busy, Conflict, Invalid
 from bough.git import repo_lock, worktree_recovery, worktrees
 from bough.git.repo_lock import alone
 from bough.git.run import GRACE, GitFailed, Needs, git, git_head
-from bough.git.safe.configured_programs import Place, find_place
+from bough.git.safe.configured_programs import ConfiguredRepository, find_repository
 from bough.git.working_copy.status import files, own_commits
 from tests.support.eventually import eventually
 from tests.support.repos import allow_programs, make_repo
@@ -229,11 +229,11 @@ async def test_a_slow_disk_stops_nothing_else(tmp_path: Path, monkeypatch: pytes
     """W1: Looking for the repository of a folder happens beside the event loop."""
     looked: list[bool] = []
 
-    def slow(cwd: str) -> Place | None:
+    def slow(cwd: str) -> ConfiguredRepository | None:
         looked.append(threading.current_thread() is threading.main_thread())
-        return find_place(cwd)
+        return find_repository(cwd)
 
-    monkeypatch.setattr("bough.git.run.find_place", slow)
+    monkeypatch.setattr("bough.git.run.find_repository", slow)
     top = make_repo(tmp_path / "repo")
     await files(str(top))
     assert looked and not any(looked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from bough.core.state.reports import callbacks
 from tests.kill.kill_run import KillRun
 from tests.kill.records import Turn, read_turns
 from tests.kill.traffic import Sent
@@ -25,6 +26,8 @@ async def check_sessions(run: KillRun, client: Client) -> None:
         prompted = [task["id"] for task in tasks if task["source"] != "callback"]
         assert prompted == [sent.task_id for sent in prompts], "a prompt was lost or doubled"
         disturbed = session_id in run.ledger.disturbed
+        joined, tasks = split_joined(tasks)
+        check_joined(joined, tasks)
         if not disturbed:
             check_order(session["messages"], tasks)
         cwd = session["cwd"]
@@ -34,6 +37,19 @@ async def check_sessions(run: KillRun, client: Client) -> None:
             check_task(task, session["messages"], record, expected.get(task["id"]), disturbed)
     pending = await client.get("/api/approvals?status=pending&limit=500")
     assert pending["approvals"] == [], "an approval is orphaned"
+
+
+def split_joined(tasks: list[Json]) -> tuple[list[Json], list[Json]]:
+    """Returns the reports that were delivered with another one, and the tasks that had a turn of their own."""
+    joined = [task for task in tasks if task["stopReason"] == callbacks.JOINED]
+    return joined, [task for task in tasks if task not in joined]
+
+
+def check_joined(joined: list[Json], tasks: list[Json]) -> None:
+    """Q3: Checks that each report without a turn of its own is part of exactly one other."""
+    for report in joined:
+        carriers = [task["id"] for task in tasks if task["source"] == "callback" and report["prompt"] in task["prompt"]]
+        assert len(carriers) == 1 and report["status"] == "completed", f"{report} is in {carriers}"
 
 
 def check_order(messages: list[Json], tasks: list[Json]) -> None:

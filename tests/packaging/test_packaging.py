@@ -122,7 +122,8 @@ def test_a_wheel_builds_the_page(tree: Path, env: dict[str, str]) -> None:
     shutil.rmtree(tree / "web/node_modules")
     assert make(tree, env, "wheel").returncode == 0
     assert ran.read_text("utf-8").splitlines() == [
-        "install --no-save --silent --no-audit --no-fund",
+        "view --silent --fetch-retries=0 --fetch-timeout=30000 cmdk version",
+        "install --no-save --silent --no-audit --no-fund --fetch-retries=0 --fetch-timeout=30000",
         "run --silent build",
     ]
 

@@ -11,10 +11,8 @@ import pytest
 
 from bough.core.transcripts.replay import HEADING
 from tests.real_agents.helpers.agent_processes import agent_tree, asked, kill, start_streaming
-from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN, Real
+from tests.real_agents.helpers.agent_under_test import Real
 from tests.real_agents.helpers.measurements_table import Record
-
-pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
 
 WHOLE = 10_000
 """Characters of each prompt that the model is to recall: more than there are."""

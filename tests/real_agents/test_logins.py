@@ -11,14 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
-from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN
 from tests.real_agents.helpers.measurements_table import Record
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import AGENTS
-
-pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
 
 # The words of each agent's login.
 WORDS = {

@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.real_agents.helpers.agent_processes import asked, behind_server
-from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN, Json, Real
+from tests.real_agents.helpers.agent_under_test import FULL, Json, Real
 from tests.real_agents.helpers.measurements_table import Record
 from tests.support.real_agents.homes import Home
 from tests.support.scripted_model.running import ScriptedModel
-
-pytestmark = pytest.mark.skipif(not FULL, reason=UNPROVEN)
 
 # With these settings, Claude Code gives up at once when a model's service fails.
 IMPATIENT = {"CLAUDE_CODE_MAX_RETRIES": "0"}
@@ -125,7 +123,8 @@ async def test_a_queue_waits_for_a_login(
         await real.client.call("PATCH", path, json={"env": {KEYS[agent]: home.env[KEYS[agent]]}})
         await real.client.post(f"{path}/resume")
         assert [(await real.client.wait_task(task))["status"] for task in tasks[1:]] == ["completed", "completed"]
-        assert await asked(real, "answer 0") == []
+        # An agent may send the failed prompt once more, before the next one, as a part of its conversation.
+        assert [entry for entry in await asked(real, "answer 0") if "answer 1" not in entry.last_user] == []
     record("queue behind a missing login", "waits")
 
 

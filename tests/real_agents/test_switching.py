@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_agents.helpers.agent_processes import agent_tree, kill
-from tests.real_agents.helpers.agent_under_test import FULL, UNPROVEN, Real
+from tests.real_agents.helpers.agent_under_test import Real
 from tests.real_agents.helpers.expected_rights import Trials, expected, outcome
 from tests.real_agents.helpers.measurements_table import Record
 from tests.real_agents.helpers.watch_turn import pending, watch
@@ -74,7 +74,6 @@ async def test_a_turn_keeps_its_mode(real: Real, record: Record) -> None:
     assert await pending(real) == []
 
 
-@pytest.mark.skipif(not FULL, reason=UNPROVEN)
 async def test_a_turn_keeps_its_rights(real: Real, record: Record) -> None:
     """P2: A mode that is lowered in the middle of a turn does not count in it, but in the next one."""
     actions, client = real.actions, real.client

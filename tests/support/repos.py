@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from bough.git.run import environment
-from bough.git.safe.permissions import Permissions, allow
+from bough.git.safe.permissions import AllowedPrograms, allow
 
 _WHO = {
     "GIT_AUTHOR_NAME": "Bough",
@@ -39,4 +39,4 @@ def allow_programs(path: Path) -> None:
     common = git(path, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip("\n")
     listed = [entry.partition("\n") for entry in git(path, "config", "--list", "-z").split("\0")[:-1]]
     programs = {name: value for name, _, value in listed if name.startswith(("filter.", "merge."))}
-    allow(common, Permissions(hooks=True, programs=programs, submodules=True, fetch=True))
+    allow(common, AllowedPrograms(hooks=True, programs=programs, submodules=True, fetch=True))

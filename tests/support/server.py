@@ -4,19 +4,26 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
+import functools
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
+from litestar import Litestar
 
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
+from bough.api.page.routes import BUILT
+from bough.api.server import app
 from bough.api.server.serve import serve
 from bough.app import running
 from bough.core.services import Services
@@ -30,6 +37,28 @@ READY_WITHIN = 120.0
 # unconfined. `BOUGH_SANDBOX=auto` runs them in the sandbox; tests/attacks/sandbox/test_box.py always does.
 SANDBOX = os.environ.get("BOUGH_SANDBOX", "off")
 # Servers under test speak plain HTTP: loading certificates for each client would only take time (`verify=False`).
+
+
+# Building the application takes longer than all else in a server's start. It knows no server, so all of them share it.
+_application = functools.lru_cache(maxsize=8)(app.application)
+
+
+def shared_application(max_body: int, page_folder: Path) -> Litestar:
+    """Returns an application for servers under test, with a small page in place of the real one if that is not built:
+    nobody can sign in without a page."""
+    is_built = (page_folder / "index.html").exists()
+    return _application(max_body, page_folder if is_built or page_folder != BUILT else _small_page())
+
+
+@functools.cache
+def _small_page() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="bough-page-"))
+    atexit.register(shutil.rmtree, folder)
+    (folder / "index.html").write_text("<!doctype html><title>Bough</title>", "utf-8")
+    return folder
+
+
+app.application = shared_application
 
 
 @dataclass

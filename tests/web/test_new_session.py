@@ -264,8 +264,8 @@ async def test_a_fork_into_a_new_worktree_has_uncommitted_files(site: Site, page
 
 
 async def test_a_child_is_spawned(site: Site, page: Page) -> None:
-    """O4, B3, Q3: a child starts with no context beside its parent, which stays in view and gets its report; modes
-    above the parent's cannot be chosen."""
+    """O4, B3, Q3: a child starts with no context beside its parent, which stays in view and gets its report; a mode
+    above the parent's is marked."""
     session = await site.session(title="Parent")
     await site.client.ask(session["id"], "Begin.")
     await page.goto(f"/session/{session['id']}")
@@ -276,9 +276,10 @@ async def test_a_child_is_spawned(site: Site, page: Page) -> None:
     await dialog.get_by_label("Prompt", exact=True).fill("[[recall]][[say I have looked.]]")
     await dialog.get_by_label("Title").fill("Scout")
     await dialog.get_by_text("Mode", exact=True).click()
-    await expect(dialog.get_by_role("radio", name="Auto", exact=True)).to_be_disabled()
-    await expect(dialog.get_by_text("Exceeds this session's own mode.").first).to_be_visible()
+    await dialog.get_by_role("radio", name="Auto", exact=True).check()
+    await expect(dialog.get_by_text("This grants more than")).to_be_visible()
     await dialog.get_by_role("radio", name="Plan", exact=True).check()
+    await expect(dialog.get_by_text("This grants more than")).to_be_hidden()
     await dialog.get_by_role("button", name="Spawn").click()
     await expect(dialog).to_be_hidden()
     await expect(page.get_by_role("heading", level=1, name="Parent")).to_be_visible()

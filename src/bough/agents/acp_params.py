@@ -44,7 +44,7 @@ class SetConfigOption(_Params):
     value: str
 
 
-class PromptParams(_Params):
+class ReceivedPrompt(_Params):
     session_id: str
     # As it came; the reader checks the fields that it uses.
     prompt: list[dict[str, Any]]

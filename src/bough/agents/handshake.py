@@ -15,7 +15,7 @@ from bough.agents.acp.answers import Capabilities, Initialized, PromptResult, Se
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import TextBlock
-from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentGone
 from bough.agents.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND
@@ -24,7 +24,7 @@ from bough.agents.process_link import start_process
 from bough.errors import AgentFailed
 
 # Sees every update, and returns whether its text is meant for people.
-UpdateFilter = Callable[[Update], bool]
+UpdateFilter = Callable[[SessionUpdate], bool]
 
 
 class Step(msgspec.Struct):
@@ -85,7 +85,7 @@ class Handshake:
 
     # Called by the connection
 
-    def on_updates(self, updates: list[Update], last: int) -> None:
+    def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
         for update in updates:
             if self._for_people(update) and update.kind == "agent_message_chunk":
                 self.text += update.text or ""

@@ -38,7 +38,7 @@ class UnreadableMessage(RpcError):
         self.request_id = request_id
 
 
-class Message(msgspec.Struct):
+class RpcMessage(msgspec.Struct):
     """The envelope of a message. Its contents stay encoded until the method, and so their type, is known."""
 
     jsonrpc: Literal["2.0"]
@@ -84,11 +84,11 @@ class _Failure(msgspec.Struct):
     error: Json
 
 
-_decode = msgspec.json.Decoder(Message).decode
+_decode = msgspec.json.Decoder(RpcMessage).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def read_message(frame: str | bytes) -> Message:
+def read_message(frame: str | bytes) -> RpcMessage:
     """Decodes one frame. Raises `UnreadableMessage` if it is not a JSON-RPC message."""
     try:
         if isinstance(frame, bytes) and not frame.isascii():
@@ -138,7 +138,7 @@ class PendingRequests:
         """Forgets a request that is answered or no longer waited for."""
         self._futures.pop(request_id, None)
 
-    def settle(self, answer: Message) -> None:
+    def settle(self, answer: RpcMessage) -> None:
         """Resolves the request that a message answers. Ignores answers that nothing waits for."""
         future = None if answer.id is msgspec.UNSET else self._futures.get(answer.id)
         if future is None or future.done():

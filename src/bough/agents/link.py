@@ -12,7 +12,7 @@ END_GRACE = 3.0
 """Seconds for each polite step of an agent's end. The slowest known agent exits 2 s after EOF."""
 
 
-class Exit(msgspec.Struct, frozen=True):
+class AgentExit(msgspec.Struct, frozen=True):
     """The end of an agent. Without code and signal, its output closed but its process was not seen to end."""
 
     code: int | None
@@ -20,7 +20,7 @@ class Exit(msgspec.Struct, frozen=True):
     stderr: str
 
 
-class Batch(msgspec.Struct, frozen=True, gc=False):
+class LineBatch(msgspec.Struct, frozen=True, gc=False):
     """Whole lines in order, without newlines. Lines are numbered from 1; `last` is the number of the last one.
 
     `lost` is a sentence about lines right before these that are missing."""
@@ -33,7 +33,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
 class LinkClosed(Exception):
     """No more lines will come from the agent or can be sent to it."""
 
-    def __init__(self, exit: Exit) -> None:
+    def __init__(self, exit: AgentExit) -> None:
         super().__init__(f"the link to the agent is closed (code {exit.code}, signal {exit.signal})")
         self.exit = exit
 
@@ -44,7 +44,7 @@ class Link(Protocol):
     command: tuple[str, ...]
     pid: int
 
-    async def receive(self) -> Batch:
+    async def receive(self) -> LineBatch:
         """Returns the next lines, or a sentence about lines that are lost. Raises `LinkClosed` after the last."""
         ...
 
@@ -67,7 +67,7 @@ class Link(Protocol):
         """Returns the last 64 KiB that the agent wrote to stderr."""
         ...
 
-    async def end(self, grace: float = END_GRACE) -> Exit:
+    async def end(self, grace: float = END_GRACE) -> AgentExit:
         """Ends the agent and everything it started, in bounded steps. Returns when it is gone.
 
         May be called several times and concurrently. A cancelled caller still waits for the end.

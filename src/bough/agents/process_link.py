@@ -12,7 +12,7 @@ from typing import Self
 from bough.agents.errors import command_name
 from bough.agents.keeper import process_tree
 from bough.agents.lines import LINE_CAP
-from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
+from bough.agents.link import END_GRACE, AgentExit, LineBatch, LinkClosed
 from bough.agents.process_pipes import Pipes
 from bough.agents.wait_shielded import shielded
 from bough.errors import AgentFailed
@@ -35,7 +35,7 @@ class ProcessLink:
         self._watch = _Watch(process)
         self._root = process_tree.find(self.pid) or process_tree.Process(self.pid, 0)
         self._closer = asyncio.create_task(self._close_when_over(), name=f"agent {self.pid} closer")
-        self._ending: asyncio.Task[Exit] | None = None
+        self._ending: asyncio.Task[AgentExit] | None = None
         self._received = 0
 
     async def __aenter__(self) -> Self:
@@ -44,11 +44,11 @@ class ProcessLink:
     async def __aexit__(self, *_: object) -> None:
         await self.end()
 
-    async def receive(self) -> Batch:
+    async def receive(self) -> LineBatch:
         lines = await self._pipes.output.batch()
         if lines is not None:
             self._received += len(lines)
-            return Batch(lines, self._received)
+            return LineBatch(lines, self._received)
         # Nothing reads its answers anymore. Closing its input tells the agent, and wakes blocked senders.
         self._pipes.input.close()
         if self._pipes.output.overflow:
@@ -77,7 +77,7 @@ class ProcessLink:
     def stderr_tail(self) -> str:
         return self._pipes.errors.text()
 
-    async def end(self, grace: float = END_GRACE) -> Exit:
+    async def end(self, grace: float = END_GRACE) -> AgentExit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
         return await shielded(self._ending)
@@ -85,7 +85,7 @@ class ProcessLink:
     async def leave(self) -> None:
         await self.end()
 
-    async def _end(self, grace: float) -> Exit:
+    async def _end(self, grace: float) -> AgentExit:
         try:
             # Looked up before the agent exits: afterwards nothing leads from it to the commands it started.
             known = await asyncio.to_thread(process_tree.family, self._root)
@@ -119,10 +119,10 @@ class ProcessLink:
         await self._watch.exited.wait()
         await self._pipes.close_when_quiet(LAST_WORDS)
 
-    def _exit(self) -> Exit:
+    def _exit(self) -> AgentExit:
         status = self._watch.status
         ended_by = -status if status is not None and status < 0 else None
-        return Exit(code=status if ended_by is None else None, signal=ended_by, stderr=self.stderr_tail())
+        return AgentExit(code=status if ended_by is None else None, signal=ended_by, stderr=self.stderr_tail())
 
 
 async def start_process(

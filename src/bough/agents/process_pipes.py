@@ -14,7 +14,7 @@ STDERR_TAIL = 64 * 1024
 """Bytes of stderr that are kept: enough for a stack trace, little enough not to hurt."""
 
 
-class OutputPipe(asyncio.Protocol):
+class StdoutLines(asyncio.Protocol):
     """Lines from stdout, in the batches in which they were read."""
 
     def __init__(self, cap: int) -> None:
@@ -170,7 +170,7 @@ class Pipes:
     """
 
     def __init__(self, cap: int) -> None:
-        self.output, self.errors, self.input = OutputPipe(cap), ErrorPipe(), InputPipe()
+        self.output, self.errors, self.input = StdoutLines(cap), ErrorPipe(), InputPipe()
         self._child_ends: list[int] = []
 
     @property

@@ -48,7 +48,7 @@ class AgentTour(msgspec.Struct, rename="camel"):
     side_question: str
 
 
-class Agent(msgspec.Struct, rename="camel"):
+class AgentDescription(msgspec.Struct, rename="camel"):
     """An agent of the catalog and its state on this machine."""
 
     name: str
@@ -72,7 +72,7 @@ class Agent(msgspec.Struct, rename="camel"):
     error: str | None = None
 
 
-def describe(catalog: Catalog, preferred: str = "") -> list[Agent]:
+def describe(catalog: Catalog, preferred: str = "") -> list[AgentDescription]:
     """Returns all agents, including invalid agent files. It reads files, so call it in a thread."""
     default = default_agent(catalog, preferred)
     known = [_agent(catalog, entry, entry.name == default) for entry in catalog.entries()]
@@ -87,9 +87,9 @@ def default_agent(catalog: Catalog, preferred: str) -> str:
         return preferred
 
 
-def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> Agent:
+def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> AgentDescription:
     installation = catalog.find(entry)
-    return Agent(
+    return AgentDescription(
         name=entry.name,
         title=entry.title,
         description=entry.description,
@@ -115,8 +115,8 @@ def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> Agent:
     )
 
 
-def _broken(broken: BrokenEntry) -> Agent:
-    return Agent(
+def _broken(broken: BrokenEntry) -> AgentDescription:
+    return AgentDescription(
         name=broken.name,
         title=broken.name,
         description="",

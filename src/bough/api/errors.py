@@ -30,14 +30,14 @@ class ErrorMapping(NamedTuple):
     exit: int
 
 
-# Subclasses come before their families. JSON-RPC codes are those of ACP.
+# Subclasses come before their families. JSON-RPC codes are those of ACP: -32000 only asks for authentication.
 MEANINGS: dict[type[BoughError], ErrorMapping] = {
     TooLarge: ErrorMapping(413, -32602, 1),
     Invalid: ErrorMapping(400, -32602, 1),
     NotFound: ErrorMapping(404, -32002, 1),
     Conflict: ErrorMapping(409, -32600, 1),
     Unauthenticated: ErrorMapping(401, -32000, 1),
-    Denied: ErrorMapping(403, -32000, 1),
+    Denied: ErrorMapping(403, -32602, 1),
     Unavailable: ErrorMapping(503, -32603, 1),
     Busy: ErrorMapping(429, -32603, 1),
     AgentFailed: ErrorMapping(502, -32603, 1),

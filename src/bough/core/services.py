@@ -17,7 +17,7 @@ from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
 from bough.core.overview.cards import Cards
-from bough.core.overview.home import Homes
+from bough.core.overview.home import StartPages
 from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
@@ -101,7 +101,7 @@ class Services:
     callbacks: Callbacks
     calls: Calls
     trees: Trees
-    homes: Homes
+    homes: StartPages
     cards: Cards
     tours: Tours
     waiting: Waiting

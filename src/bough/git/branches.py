@@ -29,9 +29,9 @@ async def set_upstream(repo: str, name: str, start: str) -> bool:
     ours = [line for line in known if line.startswith(prefix)]
     if any(line.startswith("branch.autosetuprebase\n") for line in known):
         return False
-    wanted = [f"{prefix}remote\n{remote}", f"{prefix}merge\nrefs/heads/{name}"]
+    upstream_lines = [f"{prefix}remote\n{remote}", f"{prefix}merge\nrefs/heads/{name}"]
     if ours:
-        return sorted(ours) == sorted(wanted)
+        return sorted(ours) == sorted(upstream_lines)
     common = (await git(repo, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
     section = f"[branch {quoted(name)}]\n\tremote = {quoted(remote)}\n"
     section += f"\tmerge = {quoted(f'refs/heads/{name}')}\n"

@@ -42,7 +42,7 @@ class Prepared(msgspec.Struct, frozen=True):
         return self.sha != self.head
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class MergePlan(msgspec.Struct, frozen=True):
     """A merge that can be done: the branch, the commit it starts from and the files it changes."""
 
     branch: str
@@ -83,7 +83,7 @@ async def identity(path: str) -> dict[str, str]:
     return {}
 
 
-async def check(path: str, sha: str) -> Wanted:
+async def check(path: str, sha: str) -> MergePlan:
     """Refuses a merge that would stop halfway or lose something. Changes nothing."""
     where = await working_copy(path)
     try:
@@ -99,7 +99,7 @@ async def check(path: str, sha: str) -> Wanted:
     if not base:
         raise Conflict("merge_blocked", f"The winner's branch and {branch} have no commit in common.")
     if base == sha:
-        return Wanted(branch, "none", [])
+        return MergePlan(branch, "none", [])
     tree = sha if base == head else await _tree(path, head, sha, branch)
     changed = await git(path, "diff-tree", "-r", "-z", "--name-status", "--no-renames", head, tree, timeout=WITHIN)
     words = changed.split("\0")[:-1]
@@ -118,7 +118,7 @@ async def check(path: str, sha: str) -> Wanted:
             "or move them, or keep the winner another way (checkout with force, or branch).",
             files=named,
         )
-    return Wanted(branch, "fast_forward" if base == head else "merge", list(touched))
+    return MergePlan(branch, "fast_forward" if base == head else "merge", list(touched))
 
 
 async def _tree(path: str, head: str, sha: str, branch: str) -> str:

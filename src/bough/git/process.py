@@ -39,7 +39,7 @@ def command(arguments: Sequence[str]) -> str:
     return arguments[0]
 
 
-class Start(msgspec.Struct):
+class GitStart(msgspec.Struct):
     """The variables of one git process, whether it is kept from starting others, and from writing elsewhere.
 
     - `worktree`: the folder that git creates or removes beside those of its repository."""
@@ -57,7 +57,7 @@ class GitProcess:
         self,
         cwd: str,
         arguments: Sequence[str],
-        start: Start,
+        start: GitStart,
         stdin: bytes | None,
         hold: Sequence[int],
         cut: int | None = None,
@@ -201,7 +201,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _popen(
-    cwd: str, arguments: Sequence[str], start: Start, writes: bool, hold: Sequence[int]
+    cwd: str, arguments: Sequence[str], start: GitStart, writes: bool, hold: Sequence[int]
 ) -> subprocess.Popen[bytes]:
     """Starts git in half a millisecond. The event loop's own way takes several, because it forks."""
     try:

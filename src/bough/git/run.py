@@ -12,15 +12,15 @@ import msgspec
 import structlog
 
 from bough.git.paths import real
-from bough.git.process import GitFailed, GitProcess, Start, command
+from bough.git.process import GitFailed, GitProcess, GitStart, command
 from bough.git.safe import forbid_programs, overrides, permissions
 from bough.git.safe.configured_programs import (
     MOST_NAMES,
     QUERY,
     Configured,
-    Place,
+    ConfiguredRepository,
     filter_name,
-    find_place,
+    find_repository,
     parse,
     remember,
     remembered,
@@ -34,7 +34,7 @@ TIMEOUT = 60.0
 # Each thread only waits for a process. Pools of their own, so that a hanging git delays nothing else.
 THREADS = 16
 _free_threads = ThreadPoolExecutor(THREADS, "bough-git-free")
-_place_threads = ThreadPoolExecutor(THREADS, "bough-git-place")
+_lookup_threads = ThreadPoolExecutor(THREADS, "bough-git-lookup")
 # Folders whose disk has not responded yet.
 _unanswered: set[str] = set()
 _guarded_threads: ThreadPoolExecutor | None = None
@@ -106,15 +106,17 @@ async def git_head(
     return out[:limit], len(out) > limit
 
 
-async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs, within: float) -> Start:
+async def _safe_start(
+    cwd: str, arguments: Sequence[str], env: Mapping[str, str], needs: Needs, within: float
+) -> GitStart:
     """Decides what git may run: nothing of the repository's, unless a person allowed it."""
     reads_files = needs.hooks or command(arguments) not in _WITHOUT_FILES
     looks = reads_files or not permissions.nobody_allowed()
-    place = await _find_place(cwd, within) if looks else None
-    allowed = permissions.allowed(place.location if place is not None else None)
+    repository = await _find_repository(cwd, within) if looks else None
+    allowed = permissions.allowed(repository.location if repository is not None else None)
     configured = Configured()
-    if place is not None and (reads_files or allowed.fetch or needs.network):
-        configured = await _configured_programs(cwd, place)
+    if repository is not None and (reads_files or allowed.fetch or needs.network):
+        configured = await _configured_programs(cwd, repository)
     may_fetch = allowed.submodules if needs.network else allowed.fetch
     fetch = may_fetch and not configured.transports
     if needs.network and not fetch:
@@ -133,15 +135,15 @@ async def _safe_start(cwd: str, arguments: Sequence[str], env: Mapping[str, str]
     # What a person allowed may write anywhere.
     confined = not (hooks or fetch or (reads_files and allowed.programs))
     guarded = confined and not needs.children
-    return Start({**variables, **overrides.as_variables(settings), **env}, guarded, confined)
+    return GitStart({**variables, **overrides.as_variables(settings), **env}, guarded, confined)
 
 
-async def _find_place(cwd: str, within: float) -> Place | None:
+async def _find_repository(cwd: str, within: float) -> ConfiguredRepository | None:
     """Looks for the repository of a folder. Raises `GitFailed` if its disk does not respond, at once if an earlier look
     still waits for it: such threads cannot be ended and must not use up the pool."""
     if cwd in _unanswered:
         raise GitFailed("git_timeout", f"The disk of {cwd} does not respond.")
-    look = asyncio.get_running_loop().run_in_executor(_place_threads, find_place, cwd)
+    look = asyncio.get_running_loop().run_in_executor(_lookup_threads, find_repository, cwd)
     try:
         async with asyncio.timeout(within):
             return await asyncio.shield(look)
@@ -158,20 +160,20 @@ def _why_offline(allowed: bool, configured: Configured) -> str:
     return f"The repository's own configuration changes how to fetch ({names}). Fetch by hand."
 
 
-async def _configured_programs(cwd: str, place: Place) -> Configured:
+async def _configured_programs(cwd: str, repository: ConfiguredRepository) -> Configured:
     """Returns the programs that the configuration names, asking git only if a file has changed."""
-    known = remembered(place.location, place.configuration)
+    known = remembered(repository.location, repository.configuration)
     if known is not None:
         return known
     variables = environment() | overrides.OFFLINE
     settings = overrides.SETTINGS | overrides.NO_HOOKS | overrides.NO_TRANSPORTS
-    start = Start(variables | overrides.as_variables(settings), guarded=True, confined=True)
+    start = GitStart(variables | overrides.as_variables(settings), guarded=True, confined=True)
     # Exits with 1 if nothing matches.
     text = await _run(GitProcess(cwd, QUERY, start, None, ()), TIMEOUT, (0, 1))
     configured = parse(text.decode("utf-8", "surrogateescape"))
     if len(configured.programs) > MOST_NAMES:
         raise GitFailed("git_failed", f"The configuration names more than {MOST_NAMES} filters.")
-    remember(place.location, place.configuration, configured)
+    remember(repository.location, repository.configuration, configured)
     return configured
 
 
@@ -190,10 +192,10 @@ async def merge_drivers_off(cwd: str) -> list[str]:
 
 async def _programs(cwd: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Returns the programs that are configured for a folder, and the allowed ones."""
-    place = await _find_place(cwd, TIMEOUT)
-    if place is None:
+    repository = await _find_repository(cwd, TIMEOUT)
+    if repository is None:
         return (), {}
-    return (await _configured_programs(cwd, place)).programs, permissions.allowed(place.location).programs
+    return (await _configured_programs(cwd, repository)).programs, permissions.allowed(repository.location).programs
 
 
 async def _run(process: GitProcess, within: float, fine: Sequence[int]) -> bytes:

@@ -37,7 +37,7 @@ class ListedWorktree(msgspec.Struct):
     prunable: bool = False
 
 
-class Branch(msgspec.Struct):
+class GitBranch(msgspec.Struct):
     """The kind of branch that a name refers to, and the commit that its worktree starts from."""
 
     name: str
@@ -121,7 +121,7 @@ async def resolve(repo: str, name: str) -> str | None:
         return None
 
 
-async def find_branch(repo: str, name: str, base: str | None, default: str | None) -> Branch:
+async def find_branch(repo: str, name: str, base: str | None, default: str | None) -> GitBranch:
     """Resolves a name to an existing branch, a remote-only branch, or a new one from `base`."""
     base_ref = base if base is not None else default
     base_sha = await resolve(repo, base_ref) if base_ref is not None else None
@@ -132,19 +132,19 @@ async def find_branch(repo: str, name: str, base: str | None, default: str | Non
     local = await resolve(repo, f"refs/heads/{name}")
     if local is not None:
         fork = await _fork_point(repo, base_sha, local)
-        return Branch(name, "local", name, local, base_ref if fork else None, fork or local)
+        return GitBranch(name, "local", name, local, base_ref if fork else None, fork or local)
     remote = await _remote_branch(repo, name)
     if remote is not None:
         sha = await resolve(repo, remote)
         assert sha is not None
         fork = await _fork_point(repo, base_sha, sha)
         start = remote.removeprefix("refs/remotes/")
-        return Branch(name, "remote", start, sha, base_ref if fork else None, fork or sha)
+        return GitBranch(name, "remote", start, sha, base_ref if fork else None, fork or sha)
     if base_sha is None:
         raise Conflict(
             "repo_empty", "This repository has no commits yet. Commit first, so that a branch can start from it."
         )
-    return Branch(name, "new", base_sha, base_sha, base_ref, base_sha)
+    return GitBranch(name, "new", base_sha, base_sha, base_ref, base_sha)
 
 
 async def _fork_point(repo: str, base: str | None, sha: str) -> str | None:
@@ -181,7 +181,7 @@ async def checked_out_at(repo: str, branch: str) -> str | None:
     return next((listed.path for listed in await list_worktrees(repo) if listed.branch == branch), None)
 
 
-async def add(repo: str, path: str, branch: Branch | None, sha: str | None = None, hold: int | None = None) -> None:
+async def add(repo: str, path: str, branch: GitBranch | None, sha: str | None = None, hold: int | None = None) -> None:
     """Creates a worktree at a free path, for a branch or a detached commit. Its hooks run if a person allowed that."""
     if branch is None:
         assert sha is not None

@@ -27,6 +27,11 @@ class Message(msgspec.Struct, rename="camel"):
     content: msgspec.Raw
     created_at: str
     updated_at: str
+    # The same as `created_at`, under the name that some clients expect (R4b).
+    timestamp: str = ""
+
+    def __post_init__(self) -> None:
+        self.timestamp = self.created_at
 
 
 def raw(value: Any) -> msgspec.Raw:

@@ -26,6 +26,7 @@ Headless = Literal["wait", "deny", "allow"]
 ForkHistory = Literal["native", "replay"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
+ACTIVITIES: tuple[Activity, ...] = get_args(Activity)
 MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
 # How much each mode grants (P1): a mapped or inherited mode never ranks higher than the requested one.
@@ -47,6 +48,27 @@ MOVES: dict[Status, frozenset[Status]] = {
     "cancelled": frozenset({"active"}),
     "error": frozenset({"active"}),
 }
+
+
+class StatusFilter(msgspec.Struct, frozen=True):
+    """Selects sessions with one of these statuses, and active ones with one of these activities."""
+
+    statuses: tuple[Status, ...]
+    activities: tuple[Activity, ...]
+
+
+def parse_state_filter(text: str) -> StatusFilter:
+    """Parses `a,b` from a query string, statuses or what an active session does; `idle` includes `not_started`."""
+    words = [part.strip() for part in text.split(",") if part.strip()]
+    unknown = [word for word in words if word not in STATUSES and word not in ACTIVITIES]
+    if unknown or not words:
+        known = ", ".join((*STATUSES, *ACTIVITIES))
+        raise Invalid("bad_status", f"Unknown status {', '.join(unknown) or text!r}. Use one of: {known}.")
+    chosen = {*words, "not_started"} if "idle" in words else {*words}
+    return StatusFilter(
+        tuple(status for status in STATUSES if status in chosen),
+        tuple(activity for activity in ACTIVITIES if activity in chosen),
+    )
 
 
 def parse_statuses(text: str | None) -> tuple[Status, ...]:

@@ -27,7 +27,7 @@ class Callback(msgspec.Struct, rename="camel"):
     updated_at: str
 
 
-class Aside(msgspec.Struct, rename="camel"):
+class AgentNote(msgspec.Struct, rename="camel"):
     """A row of `asides`: a note that an agent receives with its next prompt."""
 
     id: str

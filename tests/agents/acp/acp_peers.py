@@ -15,9 +15,9 @@ from msgspec import Raw
 
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import AgentConnection
-from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.lines import LINE_CAP
-from bough.agents.link import Batch, Exit
+from bough.agents.link import AgentExit, LineBatch
 from bough.agents.process_link import ProcessLink, start_process
 from tests.support.acp.acp_schema import AcpSchema, Pending
 
@@ -26,7 +26,7 @@ class Ear:
     """A handler that remembers everything in order."""
 
     def __init__(self) -> None:
-        self.heard: list[Update | AgentRequest | tuple[str, Raw]] = []
+        self.heard: list[SessionUpdate | AgentRequest | tuple[str, Raw]] = []
         self.numbers: list[int] = []
         """The number that came with each call, in order."""
         self.answered: list[tuple[str, int]] = []
@@ -36,8 +36,8 @@ class Ear:
         self._changed = asyncio.Event()
 
     @property
-    def updates(self) -> list[Update]:
-        return [item for item in self.heard if isinstance(item, Update)]
+    def updates(self) -> list[SessionUpdate]:
+        return [item for item in self.heard if isinstance(item, SessionUpdate)]
 
     @property
     def requests(self) -> list[AgentRequest]:
@@ -57,7 +57,7 @@ class Ear:
             self._changed.clear()
             await self._changed.wait()
 
-    def on_updates(self, updates: list[Update], last: int) -> None:
+    def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
         self.heard += updates
         self.numbers.append(last)
 
@@ -93,7 +93,7 @@ class CheckedLink:
         self.command = link.command
         self.pid = link.pid
 
-    async def receive(self) -> Batch:
+    async def receive(self) -> LineBatch:
         batch = await self._link.receive()
         for line in batch.lines:
             if b'"id"' in line and b'"fs/read_text_file"' in line and b'"echo"' not in line:
@@ -118,7 +118,7 @@ class CheckedLink:
     def stderr_tail(self) -> str:
         return self._link.stderr_tail()
 
-    async def end(self, grace: float = 0.2) -> Exit:
+    async def end(self, grace: float = 0.2) -> AgentExit:
         return await self._link.end(grace)
 
 

@@ -4,10 +4,10 @@ import msgspec
 from msgspec import Raw
 
 from bough.agents.acp.answers import (
-    AgentMode,
     Capabilities,
-    Choice,
     ConfigOption,
+    OfferedMode,
+    OptionValue,
     SessionModes,
     Usage,
     read_initialized,
@@ -102,9 +102,11 @@ def test_modes_and_options_of_a_session() -> None:
     }
     opened = read_session(raw(answer), "")
     assert opened.session_id == "s1"
-    assert opened.modes == SessionModes("plan", [AgentMode("plan", "Plan"), AgentMode("auto")])
+    assert opened.modes == SessionModes("plan", [OfferedMode("plan", "Plan"), OfferedMode("auto")])
     assert opened.config_options == [
-        ConfigOption("model", "Model", "select", "model", "opus[1m]", [Choice("opus[1m]", "Opus"), Choice("haiku")]),
+        ConfigOption(
+            "model", "Model", "select", "model", "opus[1m]", [OptionValue("opus[1m]", "Opus"), OptionValue("haiku")]
+        ),
         ConfigOption("fast", "Fast", "boolean", None, True, []),
     ]
     assert msgspec.json.decode(opened.models) == {"currentModelId": "x"}

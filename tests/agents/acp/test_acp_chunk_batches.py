@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bough.agents.acp.chunk_batches import MANY, decode_batch
-from bough.agents.acp.wire import Junk, Update, decode
+from bough.agents.acp.wire import Junk, SessionUpdate, decode
 
 SAID, THOUGHT = "agent_message_chunk", "agent_thought_chunk"
 TOOL = (
@@ -25,9 +25,9 @@ def chunk(kind: str, text: str, message_id: str | None = None, session: str = "s
     return msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
 
-def joined(updates: Iterable[Update]) -> list[Update]:
+def joined(updates: Iterable[SessionUpdate]) -> list[SessionUpdate]:
     """Returns the updates with adjacent chunks of one message merged."""
-    merged: list[Update] = []
+    merged: list[SessionUpdate] = []
     for update in updates:
         last = merged[-1] if merged else None
         if (
@@ -42,15 +42,15 @@ def joined(updates: Iterable[Update]) -> list[Update]:
     return merged
 
 
-def one_by_one(lines: list[bytes]) -> list[Update] | None:
+def one_by_one(lines: list[bytes]) -> list[SessionUpdate] | None:
     """Decodes each line by itself; None if one of them is not an update."""
-    updates: list[Update] = []
+    updates: list[SessionUpdate] = []
     for line in lines:
         try:
             message = decode(line)
         except Junk:
             return None
-        if not isinstance(message, Update):
+        if not isinstance(message, SessionUpdate):
             return None
         updates.append(message)
     return joined(updates)
@@ -88,8 +88,8 @@ def test_chunks_of_one_form_become_one_update() -> None:
     lines = [chunk(SAID, f'{number} \\ "ü" 😀\n') for number in range(MANY)]
     batch = decode_batch([*lines, TOOL, *lines])
     whole = "".join(f'{number} \\ "ü" 😀\n' for number in range(MANY))
-    update = Update("s", SAID, whole, None, lines[0])
-    assert batch == [update, Update("s", "tool_call", None, None, TOOL), update]
+    update = SessionUpdate("s", SAID, whole, None, lines[0])
+    assert batch == [update, SessionUpdate("s", "tool_call", None, None, TOOL), update]
 
 
 NOT_UPDATES = [

@@ -17,7 +17,7 @@ from bough.agents.acp.types import (
     TextBlock,
     TextResource,
 )
-from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.errors import Internal
 from tests.agents.acp.acp_peers import Peer, peer
@@ -133,7 +133,7 @@ async def test_requests_of_the_agent_are_answered_by_id() -> None:
         places = [
             item.id if isinstance(item, AgentRequest) else item.text
             for item in agent.ear.heard
-            if isinstance(item, AgentRequest) or (isinstance(item, Update) and item.text)
+            if isinstance(item, AgentRequest) or (isinstance(item, SessionUpdate) and item.text)
         ]
         assert places == [0, "a", None, "one", "two"]
         first, second, third = agent.ear.requests

@@ -8,12 +8,12 @@ from msgspec import Raw
 
 from bough.agents.acp.wire import (
     AgentRequest,
+    AgentResponse,
+    ErrorFromAgent,
     Junk,
     Notification,
-    Response,
-    RpcError,
+    SessionUpdate,
     UnreadableRequest,
-    Update,
     decode,
 )
 from bough.agents.json_rpc import encode_error, encode_result
@@ -35,8 +35,8 @@ def test_a_chunk_has_its_text(kind: str) -> None:
     raw = b'{"sessionUpdate":"%s","content":{"type":"text","text":"h\xc3\xa9"},"messageId":"m"}' % kind.encode()
     line = update_line(raw)
     message = decode(line)
-    assert isinstance(message, Update)
-    assert message == Update("s", kind, "hé", "m", line)
+    assert isinstance(message, SessionUpdate)
+    assert message == SessionUpdate("s", kind, "hé", "m", line)
     assert message.raw == raw
 
 
@@ -66,7 +66,7 @@ def test_a_chunk_has_its_text(kind: str) -> None:
 def test_any_other_update_keeps_its_bytes(kind: str, raw: bytes) -> None:
     """R4: An update that we do not read, or do not know, is kept as it was written."""
     message = decode(update_line(raw))
-    assert isinstance(message, Update)
+    assert isinstance(message, SessionUpdate)
     assert (message.kind, message.text, message.raw) == (kind, None, raw)
 
 
@@ -75,7 +75,7 @@ def test_unknown_updates_are_kept_byte_for_byte(fields: dict[str, object], kind:
     """R4: Whatever an agent puts into an update comes out as the same bytes."""
     raw = msgspec.json.encode({**fields, "sessionUpdate": kind})
     message = decode(update_line(raw))
-    assert isinstance(message, Update)
+    assert isinstance(message, SessionUpdate)
     assert (message.session_id, message.kind, message.raw) == ("s", kind, raw)
 
 
@@ -84,8 +84,8 @@ def test_meta_in_an_update_changes_nothing() -> None:
     raw = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"_meta":{"text":"b"}}'
     line = update_line(raw)[:-2] + b',"_meta":{"sessionId":"spoofed","update":null}}}'
     message = decode(line)
-    assert isinstance(message, Update)
-    assert message == Update("s", "agent_message_chunk", "a", None, line)
+    assert isinstance(message, SessionUpdate)
+    assert message == SessionUpdate("s", "agent_message_chunk", "a", None, line)
     assert message.raw == raw
 
 
@@ -112,13 +112,13 @@ def test_an_update_with_an_id_is_a_request() -> None:
 
 def test_answers() -> None:
     """C1: Decodes results, errors with data, malformed errors, and a missing result."""
-    assert decode(b'{"jsonrpc":"2.0","id":"k","result":{"a":1}}') == Response("k", Raw(b'{"a":1}'), None)
-    assert decode(b'{"id":"k","result":null,"error":{"code":-32000,"message":"m","data":[1]}}') == Response(
-        "k", Raw(), RpcError(-32000, "m", [1])
+    assert decode(b'{"jsonrpc":"2.0","id":"k","result":{"a":1}}') == AgentResponse("k", Raw(b'{"a":1}'), None)
+    assert decode(b'{"id":"k","result":null,"error":{"code":-32000,"message":"m","data":[1]}}') == AgentResponse(
+        "k", Raw(), ErrorFromAgent(-32000, "m", [1])
     )
-    assert decode(b'{"id":"k","error":"broken"}') == Response("k", Raw(), RpcError(-32603, '"broken"'))
-    assert decode(b'{"id":"k","result":{},"error":null}') == Response("k", Raw(b"{}"), None)
-    assert decode(b'{"id":"k"}') == Response("k", Raw(b"null"), None)
+    assert decode(b'{"id":"k","error":"broken"}') == AgentResponse("k", Raw(), ErrorFromAgent(-32603, '"broken"'))
+    assert decode(b'{"id":"k","result":{},"error":null}') == AgentResponse("k", Raw(b"{}"), None)
+    assert decode(b'{"id":"k"}') == AgentResponse("k", Raw(b"null"), None)
 
 
 def test_other_notifications() -> None:
@@ -138,7 +138,7 @@ def test_half_a_character_is_replaced() -> None:
         (rb"\ud83d\ude00", "\U0001f600"),
     ]:
         message = decode(update_line(template % written))
-        assert isinstance(message, Update)
+        assert isinstance(message, SessionUpdate)
         assert message.text == read
         assert msgspec.json.decode(message.raw)["content"]["text"] == read
 

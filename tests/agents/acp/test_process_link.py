@@ -158,14 +158,14 @@ async def test_a_dead_agent_loses_no_unread_lines(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(process_link, "LAST_WORDS", 0.01)
     looks = 0
 
-    class WatchedPipe(process_pipes.OutputPipe):
+    class WatchedPipe(process_pipes.StdoutLines):
         @property
         def idle(self) -> bool:
             nonlocal looks
             looks += 1
             return super().idle
 
-    monkeypatch.setattr(process_pipes, "OutputPipe", WatchedPipe)
+    monkeypatch.setattr(process_pipes, "StdoutLines", WatchedPipe)
     # More than we buffer unread, but the rest fits into the pipe, so the agent can exit.
     count = process_pipes.UNDELIVERED_LIMIT // 100 + 640
     flood = f"import sys\nfor i in range({count}): sys.stdout.write(f'{{i:099d}}\\n')"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from bough.agents.keeper import files, frames, journal
 from bough.agents.keeper.frames import FrameReader
-from bough.agents.keeper.journal import Journal, Lost, ReadPosition, read_journal
+from bough.agents.keeper.journal import Journal, LostLines, ReadPosition, read_journal
 from bough.agents.keeper_client.keeper_folder import Tail, read_batches, read_sent
 from bough.agents.lines import LineSplitter
-from bough.agents.link import Batch
+from bough.agents.link import LineBatch
 
 MISSING = "A part of the agent's output (%s) is missing, because its journal was cut or damaged."
 DAMAGED = "The agent's journal is damaged: what the agent said after line %d may be missing."
@@ -35,7 +35,7 @@ def lines_of(path: Path, after: int = 0) -> list[bytes]:
 def fed(book: Journal, after: int) -> list[bytes]:
     """Returns the lines that a client which has everything up to this one receives."""
     later = book.after(after)
-    assert not isinstance(later, Lost)
+    assert not isinstance(later, LostLines)
     place, data = later
     while more := book.read(place):
         data += more
@@ -71,8 +71,8 @@ def test_every_place_to_continue_from(folder: int, tmp_path: Path) -> None:
     for number in range(8):
         assert fed(book, number) == lines[number:]
         assert lines_of(tmp_path, number) == lines[number:]
-    assert book.after(8) == Lost(1, 8)
-    assert book.after(-1) == Lost(1, 8)
+    assert book.after(8) == LostLines(1, 8)
+    assert book.after(-1) == LostLines(1, 8)
     assert read_sent(tmp_path) == {"prompt:1", "cancel:1"}
 
 
@@ -119,7 +119,7 @@ def test_confirmed_lines_are_released(
     assert book.first == first
     assert (tmp_path / "journal").stat().st_size == book.size == place.offset
     assert (book.size < size) == (confirmed >= 3)  # freeing less is not worth the copy
-    assert isinstance(book.after(first - 2), Lost)
+    assert isinstance(book.after(first - 2), LostLines)
     for number in range(first - 1, 8):
         assert fed(book, number) == lines[number:]
         assert lines_of(tmp_path, number) == lines[number:]
@@ -274,16 +274,16 @@ def test_a_growing_journal_is_followed(folder: int, tmp_path: Path) -> None:
     assert list(tail.read()) == []
     book.add_lines([b"one\ntwo\n"], 2, open=False)
     book.add_lines([b"th"], 0, open=True)
-    assert list(tail.read()) == [Batch([b"two"], 2)]
+    assert list(tail.read()) == [LineBatch([b"two"], 2)]
     assert list(tail.read()) == []
     book.add_sent(b"k")
     book.add_lines([b"ree\n"], 1, open=False)
     with open(tmp_path / "journal", "ab") as file:
         file.write(b"torn")
-    assert list(tail.read()) == [Batch([b"three"], 3)]
+    assert list(tail.read()) == [LineBatch([b"three"], 3)]
     os.truncate(tmp_path / "journal", book.size)
     book.add_lines([b"four\n"], 1, open=False)
-    assert list(tail.read()) == [Batch([b"four"], 4)]
+    assert list(tail.read()) == [LineBatch([b"four"], 4)]
 
 
 def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +294,7 @@ def test_lines_keep_their_numbers(folder: int, tmp_path: Path, monkeypatch: pyte
     while book.read(place):
         pass
     book.confirm(4, place, [])
-    assert list(read_batches(tmp_path, 1)) == [Batch(lines[4:], 7, MISSING % "lines 2 to 4")]
+    assert list(read_batches(tmp_path, 1)) == [LineBatch(lines[4:], 7, MISSING % "lines 2 to 4")]
 
 
 def test_a_cut_journal_is_noticed(folder: int, tmp_path: Path) -> None:
@@ -309,17 +309,17 @@ def test_a_cut_journal_is_noticed(folder: int, tmp_path: Path) -> None:
     files.write_json(folder, files.EXIT, {"code": 0, "signal": None, "stderr": "", "last": 7, "left": []})
     assert [batch.lost for batch in read_batches(tmp_path, 0) if batch.lost] == []
     path.write_bytes(whole[: ends[0]])
-    assert list(read_batches(tmp_path, 0)) == [Batch(lines[:2], 2), Batch([], 2, MISSING % "lines 3 to 7")]
+    assert list(read_batches(tmp_path, 0)) == [LineBatch(lines[:2], 2), LineBatch([], 2, MISSING % "lines 3 to 7")]
     path.write_bytes(whole[ends[5] :])
-    assert list(read_batches(tmp_path, 3)) == [Batch(lines[4:], 7, MISSING % "line 4")]
+    assert list(read_batches(tmp_path, 3)) == [LineBatch(lines[4:], 7, MISSING % "line 4")]
     os.unlink(tmp_path / files.EXIT)
     # Without the agent's end, an incomplete frame is what a killed keeper leaves.
     path.write_bytes(whole[:-1])
     assert [batch.lost for batch in read_batches(tmp_path, 0) if batch.lost] == []
     path.write_bytes(whole[:-1] + b"?")
-    assert list(read_batches(tmp_path, 3)) == [Batch([b"four"], 4), Batch([], 4, DAMAGED % 4)]
+    assert list(read_batches(tmp_path, 3)) == [LineBatch([b"four"], 4), LineBatch([], 4, DAMAGED % 4)]
     path.write_bytes(b"")
-    assert list(read_batches(tmp_path, 4)) == [Batch([], 4, DAMAGED % 4)]
+    assert list(read_batches(tmp_path, 4)) == [LineBatch([], 4, DAMAGED % 4)]
     path.unlink()
     assert list(read_batches(tmp_path, 4)) == []
 

@@ -17,7 +17,7 @@ from bough.agents.keeper.files import KEEPER, MARK
 from bough.agents.keeper_client import keeper_folder, orphans, start_keeper
 from bough.agents.keeper_client.dead_agent_link import DeadAgentLink
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
-from bough.agents.link import LinkClosed
+from bough.agents.link import AgentExit, LinkClosed
 from tests.agents.keeper_peers import FAMILY, PATIENCE, Keepers, gone, keeper_pid, read, read_to_end
 from tests.support.eventually import eventually
 
@@ -59,7 +59,7 @@ async def test_killed_in_the_middle_of_a_write(keepers: Keepers, launcher: Keepe
         assert await link.send(second, "prompt:2:1")
     await eventually(lambda: gone(keeper_pid(link)))
     assert journal.stat().st_size == whole + 20, "the last record is torn"
-    assert await read_to_end(link) == ([], keeper_folder.Exit(code=None, signal=None, stderr=""))
+    assert await read_to_end(link) == ([], AgentExit(code=None, signal=None, stderr=""))
     attached = await launcher.attach(link.folder.name, 0)
     assert gone(link.pid)
     assert isinstance(attached, DeadAgentLink)

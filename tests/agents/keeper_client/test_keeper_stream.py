@@ -13,7 +13,7 @@ from bough.agents.keeper import frames
 from bough.agents.keeper.frames import FRAME_CAP, Frame, FrameReader, TooLong
 from bough.agents.keeper_client import keeper_stream
 from bough.agents.keeper_client.keeper_stream import KeeperStream
-from bough.agents.link import Batch
+from bough.agents.link import LineBatch
 from tests.support.client import PATIENCE
 
 SAID = [
@@ -31,9 +31,9 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(places)]
 
 
-async def read_all(stream: KeeperStream) -> list[Batch]:
+async def read_all(stream: KeeperStream) -> list[LineBatch]:
     stream.end()
-    batches: list[Batch] = []
+    batches: list[LineBatch] = []
     while (batch := await stream.batch()) is not None:
         batches.append(batch)
     return batches

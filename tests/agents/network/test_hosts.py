@@ -6,8 +6,8 @@ import pytest
 
 from bough.agents.network.hosts import (
     BadHost,
+    HostAndPort,
     HostList,
-    Target,
     is_endpoint,
     parse_pattern,
     parse_patterns,
@@ -19,14 +19,14 @@ from bough.agents.network.hosts import (
 @pytest.mark.parametrize(
     ("text", "target"),
     [
-        ("api.example.com:443", Target("api.example.com", 443)),
-        ("API.Example.COM.:8443", Target("api.example.com", 8443)),
-        ("127.0.0.1:80", Target("127.0.0.1", 80)),
-        ("[::1]:80", Target("::1", 80)),
-        ("xn--bcher-kva.example:443", Target("xn--bcher-kva.example", 443)),
+        ("api.example.com:443", HostAndPort("api.example.com", 443)),
+        ("API.Example.COM.:8443", HostAndPort("api.example.com", 8443)),
+        ("127.0.0.1:80", HostAndPort("127.0.0.1", 80)),
+        ("[::1]:80", HostAndPort("::1", 80)),
+        ("xn--bcher-kva.example:443", HostAndPort("xn--bcher-kva.example", 443)),
     ],
 )
-def test_targets_are_read(text: str, target: Target) -> None:
+def test_targets_are_read(text: str, target: HostAndPort) -> None:
     """S6: Names in any case, with a final dot, and usual addresses."""
     assert parse_target(text) == target
 
@@ -116,7 +116,7 @@ def test_endpoints_need_a_port() -> None:
 
 def test_urls_name_targets() -> None:
     """S6: The addresses of model servers, with the usual port of their scheme."""
-    assert target_of_url("https://llm.example/v1") == Target("llm.example", 443)
-    assert target_of_url("http://user:secret@127.0.0.1:8080/x") == Target("127.0.0.1", 8080)
-    assert target_of_url("http://[::1]/x") == Target("::1", 80)
+    assert target_of_url("https://llm.example/v1") == HostAndPort("llm.example", 443)
+    assert target_of_url("http://user:secret@127.0.0.1:8080/x") == HostAndPort("127.0.0.1", 8080)
+    assert target_of_url("http://[::1]/x") == HostAndPort("::1", 80)
     assert [target_of_url(url) for url in ("", "nonsense", "ftp://x.example/", "http://x.example:99999/")] == [None] * 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bough.agents.network import http_head
-from bough.agents.network.hosts import Target
+from bough.agents.network.hosts import HostAndPort
 from bough.agents.network.http_head import BadRequest, parse_request
 
 
@@ -16,7 +16,7 @@ def test_a_plain_request_is_rewritten() -> None:
         b"Connection: keep-alive\r\nX-Mine: \xe4\r\nContent-Length: 2\r\n\r\n"
     )
     target = http_head.plain_target(request)
-    assert target == Target("example.com", 8080)
+    assert target == HostAndPort("example.com", 8080)
     assert http_head.origin_head(request, target, http_head.origin_path(request)) == (
         b"POST /a?b=c HTTP/1.1\r\nHost: example.com:8080\r\nX-Mine: \xe4\r\nContent-Length: 2\r\n"
         b"Connection: close\r\n\r\n"

@@ -14,11 +14,11 @@ import pytest
 from bough.agents.network import dial as dial_module
 from bough.agents.network import proxy as module
 from bough.agents.network.addresses import Reach
-from bough.agents.network.control import MORE, MOST_LOGGED, Control
+from bough.agents.network.control import MORE, MOST_LOGGED, ControlConnection
 from bough.agents.network.dial import NotPublic, dial
-from bough.agents.network.gate import Gate
-from bough.agents.network.hosts import Target
-from bough.agents.network.proxy import Door, Proxy
+from bough.agents.network.gate import HostGate
+from bough.agents.network.hosts import HostAndPort
+from bough.agents.network.proxy import LocalService, Proxy
 from tests.support.eventually import eventually
 
 REACHES: tuple[Reach, ...] = ("public", "internal")
@@ -33,8 +33,8 @@ class Origin:
     heads: list[bytes] = field(default_factory=list[bytes])
 
     @property
-    def target(self) -> Target:
-        return Target("127.0.0.1", self.port)
+    def target(self) -> HostAndPort:
+        return HostAndPort("127.0.0.1", self.port)
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Served:
     """A running proxy, its port, the port of a door, and its decisions."""
 
     origin: Origin
-    gate: Gate
+    gate: HostGate
     proxy: Proxy
     port: int
     door: int
@@ -60,7 +60,7 @@ class Served:
             await writer.wait_closed()
 
 
-def quiet(_target: Target, _decision: str, _reason: str) -> None:
+def quiet(_target: HostAndPort, _decision: str, _reason: str) -> None:
     """Writes nothing down."""
 
 
@@ -104,11 +104,14 @@ async def served() -> AsyncGenerator[Served]:
         asyncio.get_running_loop().call_soon(lambda: gate.answer(name, allowed=False, reason="No.", remembered=True))
 
     async with origin() as hosted:
-        gate = Gate(["inside.example"], [f"127.0.0.1:{hosted.port}"], ask)
+        gate = HostGate(["inside.example"], [f"127.0.0.1:{hosted.port}"], ask)
         proxy = Proxy(gate, lambda target, decision, _reason: notes.append((target.endpoint, decision)))
         listeners = [listening(), listening()]
         ports = [listener.getsockname()[1] for listener in listeners]
-        servers = [await proxy.listen(listeners[0]), await proxy.listen(listeners[1], Door(hosted.target, "/mcp/"))]
+        servers = [
+            await proxy.listen(listeners[0]),
+            await proxy.listen(listeners[1], LocalService(hosted.target, "/mcp/")),
+        ]
         try:
             yield Served(hosted, gate, proxy, ports[0], ports[1], notes)
         finally:
@@ -196,7 +199,7 @@ async def test_an_allowed_name_leads_to_no_private_address(
 ) -> None:
     """S6: Whoever owns an allowed name cannot point it at this machine or its network."""
 
-    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+    async def resolved(_target: HostAndPort) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [(family, (address, served.origin.port))]
 
@@ -205,26 +208,26 @@ async def test_an_allowed_name_leads_to_no_private_address(
     assert answer.startswith("HTTP/1.1 403 ") and "not on the public internet" in answer
     assert served.origin.heads == []
     with pytest.raises(NotPublic):
-        await dial(Target("inside.example", 443), "public")
+        await dial(HostAndPort("inside.example", 443), "public")
 
 
 async def test_a_public_address_of_this_machine(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """S6: A name that leads to this machine by one of its own addresses is refused after connecting."""
 
-    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+    async def resolved(_target: HostAndPort) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
         return [(socket.AF_INET, ("127.0.0.1", served.origin.port))]
 
     monkeypatch.setattr(dial_module, "_resolve", resolved)
     monkeypatch.setattr(dial_module, "is_within", is_anything)
     for reach in REACHES:
         with pytest.raises(NotPublic, match="this machine itself"):
-            await dial(Target("inside.example", 443), reach)
+            await dial(HostAndPort("inside.example", 443), reach)
 
 
 async def test_an_address_that_does_not_answer(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """S6: The next address is tried as well, so that a network that leads nowhere costs little."""
 
-    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+    async def resolved(_target: HostAndPort) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
         port = served.origin.port
         return [
             (socket.AF_INET6, ("::1", port)),
@@ -233,7 +236,7 @@ async def test_an_address_that_does_not_answer(served: Served, monkeypatch: pyte
         ]
 
     monkeypatch.setattr(dial_module, "_resolve", resolved)
-    with await dial(Target("inside.example", 443), "any") as sock:
+    with await dial(HostAndPort("inside.example", 443), "any") as sock:
         assert sock.getpeername()[0] == "127.0.0.1"
 
 
@@ -265,7 +268,7 @@ async def test_a_door_without_a_service(served: Served) -> None:
     proxy, listener = Proxy(served.gate, quiet), listening()
     with socket.create_server(("127.0.0.1", 0)) as closed:
         free = closed.getsockname()[1]
-    server = await proxy.listen(listener, Door(Target("127.0.0.1", free)))
+    server = await proxy.listen(listener, LocalService(HostAndPort("127.0.0.1", free)))
     assert await served.send(b"hello", listener.getsockname()[1]) == b""
     server.close()
     await proxy.close()
@@ -295,7 +298,7 @@ async def test_a_client_that_ends_its_side_gets_the_answer(served: Served) -> No
 async def test_a_revoked_host_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """S6: Open connections end with the permission; others go on."""
 
-    async def resolved(_target: Target) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
+    async def resolved(_target: HostAndPort) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
         return [(socket.AF_INET, ("127.0.0.1", served.origin.port))]
 
     monkeypatch.setattr(dial_module, "_resolve", resolved)
@@ -324,7 +327,7 @@ async def test_a_client_that_does_not_wait(served: Served, monkeypatch: pytest.M
     """S6: A program that gives up while a person is asked holds no connection."""
     monkeypatch.setattr(module, "WATCH", 0.01)
     asked: list[str] = []
-    gate = Gate([], [], asked.append)
+    gate = HostGate([], [], asked.append)
     proxy, listener = Proxy(gate, quiet), listening()
     server = await proxy.listen(listener)
     _, writer = await asyncio.open_connection("127.0.0.1", listener.getsockname()[1])
@@ -345,13 +348,13 @@ async def test_denials_do_not_silence_the_log(capsys: pytest.CaptureFixture[str]
         def write(self, data: bytes) -> None:
             sent.append(data)
 
-    control = Control(asyncio.StreamReader(), cast("asyncio.StreamWriter", Writer()))
+    control = ControlConnection(asyncio.StreamReader(), cast("asyncio.StreamWriter", Writer()))
     for port in range(1, MOST_LOGGED + 100):
-        control.note(Target("1.2.3.4", port), "denied", "No.")
-    control.note(Target("api.example", 443), "allowed", "")
+        control.note(HostAndPort("1.2.3.4", port), "denied", "No.")
+    control.note(HostAndPort("api.example", 443), "allowed", "")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(sent) == MOST_LOGGED + 2
     assert MORE in lines[-2] and lines[-1].endswith("allowed api.example:443")
     control.forget_logged()
-    control.note(Target("1.2.3.4", 1), "denied", "No.")
+    control.note(HostAndPort("1.2.3.4", 1), "denied", "No.")
     assert len(sent) == MOST_LOGGED + 3

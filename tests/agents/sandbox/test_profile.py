@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bough.agents.sandbox.profile import BASE, Box, Limits, arguments, limited
+from bough.agents.sandbox.profile import BASE, Box, BoxLimits, arguments, limited
 
 
 def mounts(box: Box) -> list[str]:
@@ -67,7 +67,7 @@ def test_names_that_only_begin_alike_are_not_inside() -> None:
 
 def test_limits_are_set_inside() -> None:
     """S6: The limits come before the agent's command; a machine without prlimit sets none."""
-    limits = Limits(memory=1, processes=2, open_files=3)
+    limits = BoxLimits(memory=1, processes=2, open_files=3)
     assert limited("/usr/bin/prlimit", limits)[1:] == ["--data=1", "--nproc=2", "--nofile=3", "--core=0", "--"]
     assert limited(None, limits) == []
 

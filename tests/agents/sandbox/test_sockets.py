@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.sandbox.gather import BoxRequest, gather
+from bough.agents.sandbox.box_paths import BoxRequest, gather
 from bough.agents.sandbox.sockets import bound_sockets
 
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from bough.api.acp.sessions import methods
+from bough.core.environment.mcp_servers import for_agent
 from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp.acp_driver import Json, Refused
 from tests.support.acp.acp_summary import message_texts
@@ -56,7 +57,7 @@ async def test_the_folder_of_a_session(server: Running, editor: Editor) -> None:
     folder be opened again."""
     inner = editor.repo / "inner"
     inner.mkdir()
-    for cwd, code in (("repo", -32602), ("/etc", -32000), (str(editor.repo / "none"), -32602)):
+    for cwd, code in (("repo", -32602), ("/etc", -32602), (str(editor.repo / "none"), -32602)):
         with pytest.raises(Refused) as refused:
             await editor.request("session/new", {"cwd": cwd, "mcpServers": []})
         assert refused.value.code == code
@@ -69,6 +70,33 @@ async def test_the_folder_of_a_session(server: Running, editor: Editor) -> None:
     again = await editor.request("session/new", {"cwd": apart["cwd"], "mcpServers": []})
     known = await server.client.get(f"/api/sessions/{again['sessionId']}")
     assert (known["worktreeId"], known["repoId"]) == (apart["worktreeId"], apart["repoId"])
+
+
+async def test_a_session_is_loaded_in_another_folder(server: Running, editor: Editor) -> None:
+    """C2b: Loading a session with another folder of its repo moves it there; a folder elsewhere is refused, and the
+    error names both."""
+    inner = editor.repo / "inner"
+    inner.mkdir()
+    session = await editor.open()
+    await editor.prompt(session, "[[say hello]]")
+    for method in ("session/load", "session/resume"):
+        await editor.request(method, {"sessionId": session, "cwd": str(inner), "mcpServers": []})
+        assert await _cwd(server, session) == str(inner)
+    await server.client.ask(session, "[[run pwd > here.txt]]")
+    assert (inner / "here.txt").read_text("utf-8").strip() == str(inner)
+    side = await server.client.get(f"/api/sessions/{await editor.open(branch='side')}")
+    for cwd in (str(editor.repo.parent), "/etc", side["cwd"]):
+        with pytest.raises(Refused) as refused:
+            await editor.request("session/load", {"sessionId": session, "cwd": cwd, "mcpServers": []})
+        assert refused.value.code == -32602
+        assert cwd in str(refused.value) and str(inner) in str(refused.value)
+    assert await _cwd(server, session) == str(inner)
+    forked = await editor.request("session/fork", {"sessionId": session, "cwd": str(editor.repo), "mcpServers": []})
+    assert await _cwd(server, forked["sessionId"]) == str(editor.repo)
+
+
+async def _cwd(server: Running, session: str) -> str:
+    return (await server.client.get(f"/api/sessions/{session}"))["cwd"]
 
 
 async def test_requested_settings_are_checked(editor: Editor) -> None:
@@ -300,7 +328,8 @@ async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_mcp_servers(editor: Editor, server: Running) -> None:
-    """C2: An editor's MCP servers become the session's; of several with one name, the newest counts."""
+    """C2, C2b: An editor's MCP servers become the session's, and replace those that it gave before; their names
+    stay."""
     stdio: Json = {"name": "tools", "command": "true", "args": ["-x"], "env": [{"name": "A", "value": "b"}]}
     http: Json = {"type": "http", "name": "Some site", "url": "http://127.0.0.1:1/", "headers": []}
     opened = await editor.request("session/new", {"cwd": str(editor.repo), "mcpServers": [stdio, http]})
@@ -311,16 +340,23 @@ async def test_mcp_servers(editor: Editor, server: Running) -> None:
         known = {item["id"]: item for item in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
         return [(known[id]["name"], known[id]["url"] or known[id]["command"]) for id in ids]
 
-    site = ("Some-site", "http://127.0.0.1:1/")
     (name, command), other = await names()
-    assert (name, Path(command).name, other) == ("tools", "true", site)
+    assert (name.partition("@")[0], Path(command).name) == ("tools", "true")
+    assert (other[0].partition("@")[0], other[1]) == ("Some-site", "http://127.0.0.1:1/")
+    own = await server.client.post("/api/mcp-servers", {"name": "mine", "transport": "stdio", "command": "/bin/true"})
+    ids = (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"]
+    await server.client.call("PATCH", f"/api/sessions/{session}", json={"mcpServerIds": [own["id"], *ids]})
     for port in (2, 3, 2):
         # An address that changes with each start of the editor.
         params = {"sessionId": session, "cwd": str(editor.repo)}
         await editor.request("session/load", params | {"mcpServers": [http | {"url": f"http://127.0.0.1:{port}/"}]})
-        assert (await names())[1][1] == f"http://127.0.0.1:{port}/"
-        assert len(await names()) == 2
-    assert len((await server.client.get("/api/mcp-servers"))["mcpServers"]) <= 4
+        # A person's server stays; the editor no longer gives `tools`.
+        (mine, _), (name, url) = await names()
+        assert (mine, name.partition("@")[0], url) == ("mine", "Some-site", f"http://127.0.0.1:{port}/")
+        ids = (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"]
+        given, _ = await server.services.store.read(lambda tx, ids=ids: for_agent(tx, ids, http=True, sse=True))
+        assert [item.name for item in given] == ["Some-site", "mine"]
+    assert len((await server.client.get("/api/mcp-servers"))["mcpServers"]) <= 5
     for wrong in ({"type": "acp", "name": "x", "serverId": "y"}, http | {"url": "ftp://x"}):
         params = {"cwd": str(editor.repo), "mcpServers": [wrong]}
         editor.raw(_line(77, "session/new", params), 77)

@@ -71,19 +71,28 @@ async def test_a_folder_without_git(server: Running, mcp: Mcp) -> None:
 
 
 async def test_a_folder_inside_a_worktree(server: Running) -> None:
-    """5b: A folder deep inside a worktree, such as a session's own, stands for that worktree."""
+    """5b, R4b: A folder deep inside a worktree or repo is used exactly; its worktree is known."""
     session = await opened(server)
     created = await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": "side"})
     agent = await agent_of(server, session)
     deep = f"{created['path']}/src"
     (server.root / "repo" / ".worktrees" / "side" / "src").mkdir()
     new = await agent.call("create_session", name="beside", workingDir=deep)
-    assert new["workingDir"] == created["path"]
+    assert new["workingDir"] == deep
     opened_there = await server.client.get(f"/api/sessions/{new['sessionId']}")
     # Without an agent, the caller's own is used.
     assert (opened_there["worktreeId"], opened_there["agent"]) == (created["id"], "demo")
     new = await agent.call("create_session", name="apart", workingDir=created["path"], worktree={"branch": "third"})
     assert new["workingDir"] == f"{session['cwd']}/.worktrees/third"
+    (server.root / "repo" / "inner").mkdir()
+    new = await agent.call("create_session", name="inner", workingDir=f"{session['cwd']}/inner/")
+    assert new["workingDir"] == f"{session['cwd']}/inner"
+    forked = await server.client.post(f"/api/sessions/{new['sessionId']}/fork", {"worktree": "new"})
+    # Git knows no empty folders.
+    assert (await server.client.get(f"/api/sessions/{forked['sessionId']}"))["cwd"].endswith("/inner") is False
+    (server.root / "repo" / "inner" / "file").write_text("x", "utf-8")
+    forked = await server.client.post(f"/api/sessions/{new['sessionId']}/fork", {"worktree": "new"})
+    assert (await server.client.get(f"/api/sessions/{forked['sessionId']}"))["cwd"].endswith("/inner")
 
 
 async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
@@ -105,13 +114,13 @@ async def test_send_to_session(server: Running, mcp: Mcp) -> None:
     session = await opened(server)
     hangs = await server.client.prompt(session["id"], "[[hang]]")
     await server.client.wait_task(hangs, "running")
-    assert await mcp.call("send_to_session", sessionId=session["id"][-12:], message="[[say two]]") == {"success": True}
+    assert (await mcp.call("send_to_session", sessionId=session["id"][-12:], message="[[say two]]"))["success"] is True
     status = await mcp.call("get_session_status", sessionId=session["id"][-12:])
     assert (status["status"], status["pendingMessages"]) == ("thinking", 1)
     await server.client.post(f"/api/sessions/{session['id']}/complete", {"force": True})
     status = await mcp.call("get_session_status", sessionId=session["id"])
     assert (status["exists"], status["status"], status["lifecycle"]) == (True, "idle", "completed")
-    assert await mcp.call("send_to_session", sessionId=session["id"], message="[[say three]]") == {"success": True}
+    assert (await mcp.call("send_to_session", sessionId=session["id"], message="[[say three]]"))["success"] is True
     await mcp.call("agor_sessions_wait", sessionIds=[session["id"]])
     assert (await server.client.texts(session["id"]))[-1] == "three"
 

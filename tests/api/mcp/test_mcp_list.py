@@ -46,7 +46,7 @@ LONGEST_ABOUT = 260
 TAKES = {
     "agor_sessions_prompt": "sessionId prompt mode agenticTool? permissionMode? title? taskId? callback?",
     "agor_sessions_create": "worktreeId agenticTool title? description? permissionMode? contextFiles? mcpServerIds? "
-    "initialPrompt? enableCallback?",
+    "initialPrompt? enableCallback? boardId? x? y?",
     "agor_sessions_spawn": "prompt title? agenticTool? permissionMode? modelConfig? mcpServerIds? taskId? "
     "enableCallback? includeLastMessage? includeOriginalPrompt? extraInstructions? worktreeId?",
     "agor_sessions_update": "sessionId title? description? status? permissionMode?",
@@ -65,7 +65,7 @@ TAKES = {
     "agor_repos_list": "limit? offset?",
     "agor_boards_list": "limit? offset?",
     "agor_mcp_servers_list": "limit? offset?",
-    "create_session": "name workingDir worktree? initialMessage? permissionMode? agent?",
+    "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? enableCallback?",
     "send_to_session": "sessionId message",
     "get_session_status": "sessionId",
     "list_sessions": "",

@@ -65,13 +65,24 @@ async def test_a_session_lists_what_is_in_its_reach(server: Running) -> None:
     reached = await agent.call("agor_sessions_list")
     assert {item["session_id"] for item in reached["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
     listed = await agent.call("list_sessions")
-    assert {item["id"] for item in listed["sessions"]} == {item["session_id"] for item in reached["data"]}
+    everything = {item["session_id"] for item in reached["data"]} | {other["id"]}
+    assert {item["id"] for item in listed["sessions"]} == everything
     await agent.refused("agor_sessions_get", "session_out_of_reach", sessionId=other["id"])
     await agent.refused("agor_tasks_list", "session_out_of_reach", sessionId=other["id"])
     await agent.refused("agor_tasks_get", "session_out_of_reach", taskId=other["taskId"])
     await agent.refused("agor_messages_list", "session_out_of_reach", taskId=other["taskId"])
     await agent.refused("agor_sessions_wait", "session_out_of_reach", sessionIds=[other["id"]])
     assert "agor_sessions_list" in await agent.refused("agor_sessions_get", "session_not_found", sessionId=NOBODY)
+
+
+async def test_a_setting_narrows_the_list(server: Running) -> None:
+    """5b: With `listed_sessions = tree`, the basic tools show a session only its own reach."""
+    async with serving(server.root / "narrow", listed_sessions="tree") as narrow:
+        session, other = await opened(narrow), await opened(narrow, title="other")
+        agent = await agent_of(narrow, session)
+        listed = await agent.call("list_sessions")
+        assert [item["id"] for item in listed["sessions"]] == [session["id"]]
+        await agent.refused("get_session_status", "session_out_of_reach", sessionId=other["id"])
 
 
 async def test_current(server: Running) -> None:
@@ -162,6 +173,7 @@ async def test_wait(server: Running, mcp: Mcp) -> None:
         "done": [{"id": done, "sessionId": second["id"], "status": "completed"}],
         "pending": [hangs],
         "paused": [],
+        "approvals": [],
     }
     outcome = await mcp.call("agor_sessions_wait", taskIds=[hangs, done], mode="all", timeoutSeconds=0.05)
     assert [entry["id"] for entry in outcome["done"]] == [done]

@@ -160,6 +160,26 @@ async def test_create_with_everything(server: Running, mcp: Mcp) -> None:
     assert created["mcp_server_ids"] == [tools["id"]]
 
 
+async def test_create_places_the_card(server: Running, mcp: Mcp) -> None:
+    """5a: boardId, x and y put the card of the worktree, or of the repo's own folder, on a board; session objects list
+    their newest tasks."""
+    made = await worktree(server)
+    board = await server.client.post("/api/boards", {"name": "Plans"})
+    place = {"agenticTool": "demo", "boardId": board["id"][-12:], "x": 10, "y": 20.5}
+    created = await mcp.call("agor_sessions_create", worktreeId=made["id"], initialPrompt="[[say one]]", **place)
+    placed = await server.client.get(f"/api/worktrees/{made['id']}")
+    assert (placed["boardId"], placed["x"], placed["y"]) == (board["id"], 10, 20.5)
+    await mcp.call("agor_sessions_create", worktreeId=made["repoId"], **place)
+    repo = await server.client.get(f"/api/repos/{made['repoId']}")
+    assert (repo["boardId"], repo["x"], repo["y"]) == (board["id"], 10, 20.5)
+    wrong = place | {"boardId": "0" * 12}
+    await mcp.refused("agor_sessions_create", "board_not_found", worktreeId=made["id"], **wrong)
+    assert created["tasks"] == [created["taskId"]]
+    second = await mcp.call("agor_sessions_prompt", sessionId=created["session_id"], prompt="x", mode="continue")
+    read = await mcp.call("agor_sessions_get", sessionId=created["session_id"])
+    assert read["tasks"] == [second["taskId"], created["taskId"]]
+
+
 async def test_create_in_a_repository(server: Running, mcp: Mcp) -> None:
     """5a, R2: A repo_id creates a session in the repository's own folder; an unknown id is refused with what to use."""
     repo = await server.client.repo(server.repo())

@@ -213,7 +213,7 @@ async def test_basic_tools_of_an_agent(server: Running) -> None:
     new = await get(client, created["sessionId"])
     assert (new["agent"], new["permissionMode"]) == ("demo", "default")
     sent = await by_agent(client, session, "send_to_session", sessionId=created["sessionId"], message="[[say more]]")
-    assert sent == {"success": True}
+    assert sent["success"] is True
     await rest(client, created["sessionId"])
     status = await by_agent(client, session, "get_session_status", sessionId=created["sessionId"])
     assert (status["exists"], status["status"], status["pendingMessages"]) == (True, "idle", 0)

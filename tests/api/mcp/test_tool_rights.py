@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,7 +227,8 @@ async def test_titles_of_approvals_cannot_be_forged(place: ToolServer) -> None:
 
 
 async def test_foreign_trees(place: ToolServer) -> None:
-    """5d: A session's reach is its own tree: it cannot read or list others, and changes them only with approval."""
+    """5d, 5b: A session's reach is its own tree: it cannot read others, and changes them only with approval. The basic
+    tools show their names, folders and statuses."""
     foreign = await place.session("default", title="Not yours")
     task = await place.client.ask(foreign, "secret words")
     agent = await place.root("bypassPermissions")
@@ -238,13 +240,14 @@ async def test_foreign_trees(place: ToolServer) -> None:
         ("agor_messages_list", {"taskId": task["id"]}),
         ("agor_sessions_wait", {"sessionIds": [foreign], "timeoutSeconds": 0}),
         ("agor_sessions_wait", {"taskIds": [task["id"]], "timeoutSeconds": 0}),
-        ("get_session_status", {"sessionId": foreign}),
     ):
         text = await place.refused(agent, tool, **arguments)
         assert "session_out_of_reach" in text and "secret" not in text and "Not yours" not in text
     listed = await agent.does("agor_sessions_list")
     assert [item["session_id"] for item in listed["data"]] == [agent.id]
-    assert [session["id"] for session in (await agent.does("list_sessions"))["sessions"]] == [agent.id]
+    shown = (await agent.does("list_sessions"))["sessions"]
+    assert [(item["id"], item["name"]) for item in shown] == [(agent.id, "A session"), (foreign, "Not yours")]
+    assert (await agent.does("get_session_status", sessionId=foreign))["status"] == "idle"
     for mode in ("continue", "fork", "subsession", "btw"):
         approval = await place.asked(agent, "agor_sessions_prompt", sessionId=foreign, prompt="x", mode=mode)
         assert "beyond the tree" in approval["reason"]
@@ -257,13 +260,55 @@ async def test_foreign_trees(place: ToolServer) -> None:
     await place.asked(agent, "agor_sessions_create", **arguments)
 
 
+async def test_the_answer_to_what_a_session_may_send(place: ToolServer) -> None:
+    """5b: A session that was allowed to prompt a foreign one may wait for the answer and read it, and nothing else."""
+    foreign = await place.session("default", title="Not yours")
+    await place.client.ask(foreign, "secret words")
+    agent = await place.root("bypassPermissions")
+    approval = await place.asked(agent, "send_to_session", sessionId=foreign, message="[[say pong]]")
+    await place.decide(approval["id"], "allow_always")
+    sent = await agent.does("send_to_session", sessionId=foreign, message="[[say pong again]]")
+    waited = await agent.does("agor_sessions_wait", taskIds=[sent["taskId"]])
+    assert [item["status"] for item in waited["done"]] == ["completed"]
+    assert (await agent.does("agor_tasks_get", taskId=sent["taskId"]))["result"] == "pong again"
+    read = await agent.does("agor_messages_list", taskId=sent["taskId"])
+    assert [item["text"] for item in read["data"]] == ["[[say pong again]]", "pong again"]
+    for tool, arguments in (
+        ("agor_sessions_get", {"sessionId": foreign}),
+        ("agor_messages_list", {"sessionId": foreign}),
+        ("agor_sessions_wait", {"sessionIds": [foreign], "timeoutSeconds": 0}),
+    ):
+        assert "session_out_of_reach" in await place.refused(agent, tool, **arguments)
+
+
+async def test_a_report_does_not_open_its_receiver(place: ToolServer) -> None:
+    """5d: A session that another one created cannot read the turn in which its creator gets its report. It reports only
+    if it was asked to."""
+    agent = await place.root("bypassPermissions")
+    folder = str(place.server.root / "repo")
+    quiet = await agent.does("create_session", name="quiet", workingDir=folder, initialMessage="[[say quiet]]")
+    assert (await place.client.get(f"/api/sessions/{quiet['sessionId']}"))["callback"]["enabled"] is False
+    loud = await agent.does(
+        "create_session", name="loud", workingDir=folder, initialMessage="[[say loud]]", enableCallback=True
+    )
+
+    async def report() -> dict[str, Any] | None:
+        tasks = (await place.client.get(f"/api/sessions/{agent.id}/tasks"))["tasks"]
+        return next((task for task in tasks if task["source"] == "callback"), None)
+
+    received = await place.client.eventually(report)
+    assert received["sourceSessionId"] == loud["sessionId"]
+    below = await place.agent(loud["sessionId"])
+    assert "session_out_of_reach" in await place.refused(below, "agor_tasks_get", taskId=received["id"])
+
+
 async def test_always_for_a_foreign_session_covers_only_that_one(place: ToolServer) -> None:
     """5d: An *always* answer about one foreign session does not apply to another."""
     first, second = await place.session("default"), await place.session("default")
     agent = await place.root("bypassPermissions")
     approval = await place.asked(agent, "send_to_session", sessionId=first, message="first")
     await place.decide(approval["id"], "allow_always", scope="everywhere")
-    assert await agent.does("send_to_session", sessionId=first, message="second") == {"success": True}
+    assert (await agent.does("send_to_session", sessionId=first, message="second"))["success"] is True
     await place.asked(agent, "send_to_session", sessionId=second, message="first")
 
 
@@ -273,7 +318,7 @@ async def test_trees_that_a_session_created_are_within_its_reach(place: ToolServ
     created = await agent.does("create_session", name="x", workingDir=str(place.server.root / "repo"))
     opened = created["sessionId"]
     assert (await agent.does("agor_sessions_get", sessionId=opened))["session_id"] == opened
-    assert await agent.does("send_to_session", sessionId=opened, message="hello") == {"success": True}
+    assert (await agent.does("send_to_session", sessionId=opened, message="hello"))["success"] is True
     below = await place.agent(opened)
     assert "session_out_of_reach" in await place.refused(below, "agor_sessions_get", sessionId=agent.id)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 from collections.abc import AsyncGenerator
@@ -10,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bough.api.page import routes
+from bough.api.page import assets, routes
 from tests.api.error_responses import refused
 from tests.support.server import Running, serving
 
@@ -262,3 +263,37 @@ async def test_a_server_without_a_built_page(tmp_path: Path, monkeypatch: pytest
         folder.mkdir()
         (folder / "index.html").write_text(INDEX, "utf-8")
         assert (await http.get("/")).text == INDEX
+
+
+async def test_a_page_that_is_being_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L1, O4: While the page is being built, its link shows that and reloads by itself; the link opens the page as soon
+    as it is there. A build that failed shows why."""
+    folder = tmp_path / "later"
+    monkeypatch.setattr(routes, "BUILT", folder)
+    note = assets.build_note(folder)
+    async with (
+        serving(tmp_path) as server,
+        httpx.AsyncClient(base_url=server.url, headers=PEOPLE, timeout=30) as browser,
+    ):
+        link = f"/?token={server.token}"
+        with note.open("w", encoding="utf-8") as builder:
+            fcntl.flock(builder, fcntl.LOCK_EX)
+            answer = await browser.get(link)
+            assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+            assert "being built" in answer.text and 'http-equiv="refresh"' in answer.text
+            assert "being built" not in (await browser.get("/")).text
+            builder.write("npm could not fetch <b>")
+        failed = (await browser.get(link)).text
+        assert "npm could not fetch &lt;b&gt;" in failed and "make web" in failed and "refresh" not in failed
+        folder.mkdir()
+        (folder / "icon.svg").write_text(ICON, "utf-8")
+        (folder / "index.html").write_text(INDEX, "utf-8")
+        assert (await browser.get(link)).status_code == 303
+        assert (await browser.get("/")).text == INDEX
+        assert (await browser.get("/icon.svg")).text == ICON
+
+
+def test_files_without_a_hash_are_known() -> None:
+    """O4: The server knows the page's files without a hash before the page is built."""
+    public = Path(__file__).parents[3] / "web/public"
+    assert sorted(assets.PUBLIC) == sorted(f"/{path.name}" for path in public.iterdir())

@@ -32,7 +32,7 @@ TASK = {
     *("id", "sessionId", "position", "prompt", "source", "sourceSessionId", "status", "attempt", "stopReason", "error"),
     *("gitBefore", "gitAfter", "usage", "cost", "toolUseCount", "startedAt", "endedAt"),
 } | TIMES
-MESSAGE = {"id", "sessionId", "taskId", "position", "role", "content"} | TIMES
+MESSAGE = {"id", "sessionId", "taskId", "position", "role", "content", "timestamp"} | TIMES
 CAMEL = re.compile(r"[a-z]+(?:[A-Z][a-z]+)*")
 
 

@@ -16,7 +16,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from bough.core.events.events_for_subscriber import MOST_BYTES_BEHIND, Dropped, Frame, Subscription
+from bough.core.events.events_for_subscriber import MOST_BYTES_BEHIND, Dropped, EventFrame, Subscription
 from tests.api.error_responses import Json
 from tests.api.event_streams import sse
 from tests.support.client import PATIENCE, Client
@@ -35,7 +35,7 @@ async def test_a_subscription_has_a_size_limit() -> None:
     tracemalloc.start()
     try:
         for cursor in range(1, 65):
-            subscription.offer(Frame(bytes(MIB), "board.patched", None, cursor))
+            subscription.offer(EventFrame(bytes(MIB), "board.patched", None, cursor))
         held, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -51,8 +51,8 @@ async def test_frames_of_other_sessions_do_not_count() -> None:
     """A3: A subscription to one session is not dropped because of events in others."""
     subscription = Subscription("mine")
     for cursor in range(1, 65):
-        subscription.offer(Frame(bytes(MIB), "task.patched", "theirs", cursor))
-    subscription.offer(Frame(b"x", "task.patched", "mine", 65))
+        subscription.offer(EventFrame(bytes(MIB), "task.patched", "theirs", cursor))
+    subscription.offer(EventFrame(b"x", "task.patched", "mine", 65))
     assert [frame.cursor for frame in await subscription.next()] == [65]
 
 

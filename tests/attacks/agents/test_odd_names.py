@@ -11,7 +11,7 @@ import pytest
 from bough.agents.catalog import load_catalog
 from bough.agents.sandbox.git_layout import find_layout, paths_of, remove_forged_link
 from bough.core.policy.decide import decide
-from bough.core.policy.tool_use import read
+from bough.core.policy.tool_use.read import read
 from bough.git import worktree_recovery, worktrees
 from bough.git.working_copy.inspect import state
 from bough.model.message import raw

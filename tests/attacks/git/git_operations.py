@@ -14,7 +14,7 @@ from bough.git.run import git
 from bough.git.working_copy.diff import diff
 from bough.git.working_copy.inspect import default_branch, inspect, state, top_level
 from bough.git.working_copy.restore import apply, changed_paths, differences, plan
-from bough.git.working_copy.snapshot import Memory, TooMuch, take, working_copy
+from bough.git.working_copy.snapshot import Memory, SnapshotTooLarge, take, working_copy
 from bough.git.working_copy.status import distance, files, own_commits, submodules
 
 REF = checkpoint_refs.ref_name("session", "task", "before")
@@ -128,6 +128,6 @@ async def carry_out(operation: Callable[[str], Awaitable[None]], cwd: Path) -> s
     """Carries out an operation; returns its error if it was refused, which is fine in a hostile place."""
     try:
         await operation(str(cwd))
-    except (BoughError, TooMuch, OSError, ValueError, AssertionError) as error:
+    except (BoughError, SnapshotTooLarge, OSError, ValueError, AssertionError) as error:
         return str(error)
     return None

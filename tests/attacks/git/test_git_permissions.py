@@ -14,7 +14,7 @@ from bough.git import merge, worktrees
 from bough.git.run import GitFailed
 from bough.git.safe import forbid_programs, permissions
 from bough.git.safe.location import find
-from bough.git.safe.permissions import Permissions
+from bough.git.safe.permissions import AllowedPrograms
 from bough.git.working_copy.restore import apply, plan
 from bough.git.working_copy.snapshot import take
 from bough.git.working_copy.status import files
@@ -112,7 +112,7 @@ async def test_hooks_run_only_if_allowed(tmp_path: Path) -> None:
     for name in ("post-checkout", "prepare-commit-msg", "post-merge"):
         write_hook(top, name, ran)
     for allowed in (False, True):
-        permissions.allow(str(top / ".git"), Permissions(hooks=allowed))
+        permissions.allow(str(top / ".git"), AllowedPrograms(hooks=allowed))
         name = f"branch-{allowed}"
         branch = await worktrees.find_branch(str(top), name, None, "main")
         await worktrees.add(str(top), str(tmp_path / name), branch)
@@ -295,7 +295,7 @@ def test_permissions_end_with_the_repository(tmp_path: Path) -> None:
     """W3: Also if its `.git` is a file."""
     top = make_repo(tmp_path / "repo")
     git(top, "worktree", "add", "--quiet", str(tmp_path / "linked"))
-    permissions.allow(str(top / ".git"), Permissions(hooks=True))
+    permissions.allow(str(top / ".git"), AllowedPrograms(hooks=True))
     permissions.forget(str(tmp_path / "linked"))
     assert permissions.allowed(find(str(top))) == permissions.NOTHING
 

@@ -10,7 +10,7 @@ import pytest
 from bough.agents.sandbox.detect import Availability, SandboxProbe
 from bough.core.sessions.requests import NewSession
 from bough.core.tool_calls import service
-from bough.core.trees.branch import Branch
+from bough.core.trees.branch import NewBranch
 from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
 from bough.model.sandbox import Sandbox
@@ -67,9 +67,9 @@ async def test_a_branch_of_a_less_confined_session(place: ToolServer) -> None:
     for sandbox, stored in (("required", "required"), (None, "auto"), ("off", "off")):
         caller = Caller(kind="session", id=await place.session(sandbox=sandbox))
         for branch in (branches.fork, branches.spawn):
-            branched = await branch(caller, source, Branch(prompt="hello"))
+            branched = await branch(caller, source, NewBranch(prompt="hello"))
             assert (await place.get(branched.session_id))["sandbox"] == stored
-    branched = await branches.fork(Caller(), source, Branch())
+    branched = await branches.fork(Caller(), source, NewBranch())
     assert (await place.get(branched.session_id))["sandbox"] == "off"
 
 

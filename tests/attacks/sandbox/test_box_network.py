@@ -358,7 +358,7 @@ async def test_no_session_with_more_network_works_for_an_agent(place: ToolServer
     await place.rule("allow", "bough/*")
     parent = await place.session(sandboxProfile="strict")
     agent = await place.agent(parent)
-    child = await agent.does("agor_sessions_spawn", prompt="hello")
+    child = await agent.does("agor_sessions_spawn", prompt="hello", enableCallback=False)
     assert (await place.get(child["sessionId"]))["sandboxProfile"] == "strict"
     weak = await place.child(parent)
     await place.client.call("PATCH", f"/api/sessions/{weak}", json={"sandboxProfile": "workspace"})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import CatalogEntry, Login, Quirks
 from bough.agents.errors import AgentGone, AgentRefused
@@ -145,7 +145,7 @@ def test_last_words_about_a_missing_key_fail_the_turn() -> None:
 )
 def test_noise(kind: str, text: str, noise: bool) -> None:
     """R4: Leaves out only a whole chunk that is not meant for people."""
-    assert FailureDetector(ENTRY).is_noise(Update("session", kind, text, None, b"{}")) is noise
+    assert FailureDetector(ENTRY).is_noise(SessionUpdate("session", kind, text, None, b"{}")) is noise
 
 
 def _refused(rpc_code: int, words: str, data: object = None) -> AgentRefused:

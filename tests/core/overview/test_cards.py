@@ -96,6 +96,10 @@ async def test_many_sessions_on_a_card(server: Running, monkeypatch: pytest.Monk
     (card,) = await cards(client)
     assert [session["id"] for session in card["sessions"]] == [item["id"] for item in made[1:]]
     assert card["sessionsTotal"] == 3
+    # What runs or waits is shown, however old it is.
+    await client.wait_task(await client.prompt(made[0]["id"], "[[hang]]"), "running")
+    (card,) = await cards(client)
+    assert [session["id"] for session in card["sessions"]] == [made[0]["id"], made[2]["id"]]
 
 
 async def test_sessions_prompted_by_an_agent_are_marked(server: Running) -> None:

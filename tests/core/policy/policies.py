@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog import load_catalog
-from bough.core.policy.protected_paths import Places, agents_patterns, written
+from bough.core.policy.protected_paths import ProtectionContext, agents_patterns, written
 from bough.model.rule import Choice, Effect, Rule, Scope
 from bough.model.tool import ToolUse
 from bough.model.values.ids import new_id
 
 CWD = "/work space/repo"
-PLACES = Places(CWD, "/nowhere", "/home/me", (), agents_patterns(load_catalog(Path("/nowhere")).protected))
+PLACES = ProtectionContext(CWD, "/nowhere", "/home/me", (), agents_patterns(load_catalog(Path("/nowhere")).protected))
 NULL = msgspec.Raw(b"null")
 AT = "2026-11-15T08:19:00.000000Z"
 

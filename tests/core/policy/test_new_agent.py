@@ -12,7 +12,7 @@ import pytest
 import bough
 from bough.agents.catalog import Catalog, load_catalog
 from bough.core.policy.decide import decide
-from bough.core.policy.tool_use import read
+from bough.core.policy.tool_use.read import read
 from bough.core.transcripts.fold import Fold
 from bough.model.tool import ToolUse
 from tests.core.policy.policies import rule

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bough.core.policy.decide import OF_FILES, decide
 from bough.core.policy.protected_paths import written
-from bough.core.policy.tool_use import KINDS
+from bough.core.policy.tool_use.read import KINDS
 from bough.model.session import MODES, RANK, PermissionMode
 from tests.core.policy.policies import CWD, PLACES, choice, rule, use
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bough.agents.catalog import Catalog, CatalogEntry, load_catalog
 from bough.agents.catalog.entry import Quirks
 from bough.core.policy.decide import decide
-from bough.core.policy.tool_use import MOST_PATHS, call, read
+from bough.core.policy.tool_use.read import MOST_PATHS, call, read
 from bough.core.transcripts.fold import Fold
 from bough.model.session import MODES
 from bough.model.tool import ToolUse

@@ -14,7 +14,7 @@ from bough.agents.acp import wire
 from bough.agents.acp.answers import read_session
 from bough.agents.catalog import Catalog, CatalogEntry
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings
-from bough.core.policy import tool_use
+from bough.core.policy.tool_use import read as tool_use
 from bough.core.transcripts.fold import STATE, Fold
 from bough.model.message import Message, raw
 
@@ -57,7 +57,7 @@ def test_whatever_an_agent_says_is_folded(updates: list[tuple[str, dict[str, Any
         decoded = wire.decode(
             msgspec.json.encode({"method": "session/update", "params": {"sessionId": "s", "update": update}})
         )
-        assert isinstance(decoded, wire.Update)
+        assert isinstance(decoded, wire.SessionUpdate)
         fold.add([decoded])
         if kind in CONFIGURED:
             tuning.observe(decoded)

@@ -53,6 +53,14 @@ async def test_a_task_without_a_word() -> None:
     assert "Summary: The task completed without a word." in await text_of(CallbackConfig(), [])
 
 
+def test_summaries() -> None:
+    """Q3: A summary is the whole last message on one line; of a long one, its beginning and its end."""
+    assert callbacks.summary("Done.\n\nFixed\u2028it.", task()) == "Done. Fixed it."
+    assert callbacks.summary(" \n", task()) == "The task completed without a word."
+    long = callbacks.summary(f"Begin. {'word ' * 1000} The end.", task())
+    assert long.startswith("Begin. word") and long.endswith("The end.") and " … " in long and len(long) < 510
+
+
 @pytest.mark.parametrize(
     ("parent", "refusal"),
     [

@@ -14,7 +14,7 @@ from bough.core.store import transactions
 from bough.core.store.sql import COMMON, SESSIONS
 from bough.core.store.transactions import Store
 from bough.core.store.until_available import until_available
-from bough.core.trees.branch import Branch
+from bough.core.trees.branch import NewBranch
 from bough.errors import Unavailable
 from bough.model.session import Caller
 from bough.storage.open import open_backend
@@ -65,7 +65,7 @@ async def test_a_failing_database_does_not_delay_the_end(tmp_path: Path) -> None
         root = await open_session(server)
         await server.client.ask(root, "[[say heron]]")
         broken = break_at(services.store.db, SESSIONS.add)
-        forking = asyncio.create_task(services.branches.fork(Caller(), root, Branch(worktree="new")))
+        forking = asyncio.create_task(services.branches.fork(Caller(), root, NewBranch(worktree="new")))
         await broken.wait()
         began = time.monotonic()
     assert time.monotonic() - began < STOP_WITHIN

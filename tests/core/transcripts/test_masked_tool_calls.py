@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from bough.core.transcripts.agent_state import shown_state
-from bough.core.transcripts.entry import LONGEST_OUTPUT, Entry
 from bough.core.transcripts.fold import Fold
+from bough.core.transcripts.growing_message import LONGEST_OUTPUT, GrowingMessage
 from bough.model.message import Message
 from bough.model.values.redaction import Redactor
 
@@ -21,7 +21,7 @@ def printed(data: str, **fields: Any) -> dict[str, Any]:
     return {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "_meta": meta, **fields}
 
 
-def shown(entry: Entry) -> dict[str, Any]:
+def shown(entry: GrowingMessage) -> dict[str, Any]:
     return msgspec.json.decode(entry.content())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.core.store.transactions import Change
 from bough.core.transcripts.fold import Fold
 from bough.core.transcripts.recorder import Recorder
@@ -10,8 +10,8 @@ from tests.core.helpers import messages, open_session
 from tests.support.server import Running
 
 
-def said(text: str, message_id: str | None = None) -> Update:
-    return Update("s", "agent_message_chunk", text, message_id, b"")
+def said(text: str, message_id: str | None = None) -> SessionUpdate:
+    return SessionUpdate("s", "agent_message_chunk", text, message_id, b"")
 
 
 def test_text_without_an_id_is_not_added_to_a_message_with_one() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.core.transcripts.recorder import Recorder
 from bough.core.transcripts.shorten import LONGEST_TEXT, MOST_ITEMS, shortened
 from bough.core.transcripts.transcript_limit import TranscriptLimit
@@ -19,14 +19,14 @@ from tests.core.helpers import messages, misbehaving, open_session
 from tests.support.server import Running, serving
 
 
-def said(text: str) -> Update:
-    return Update("s", "agent_message_chunk", text, None, b"")
+def said(text: str) -> SessionUpdate:
+    return SessionUpdate("s", "agent_message_chunk", text, None, b"")
 
 
-def tool(call_id: str, **fields: Any) -> Update:
+def tool(call_id: str, **fields: Any) -> SessionUpdate:
     update = {"sessionUpdate": "tool_call", "toolCallId": call_id, **fields}
     line = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}}
-    return Update("s", "tool_call", None, None, json.dumps(line).encode())
+    return SessionUpdate("s", "tool_call", None, None, json.dumps(line).encode())
 
 
 async def test_tool_output_is_shortened_before_anything_is_stopped(server: Running) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bough.core.trees.branch import Branch, Branched, Branches
+from bough.core.trees.branch import Branched, Branches, NewBranch
 from bough.core.worktrees.service import Worktrees
 from bough.errors import Conflict
 from bough.model.session import Caller
@@ -149,7 +149,7 @@ async def test_two_simultaneous_requests_with_one_key(
         root = await trees.root()
         Failing(monkeypatch, failures)
         caller, fork = Caller(idempotency_key="once"), trees.server.services.branches.fork
-        requests = [fork(caller, root, Branch(worktree="new")) for _ in range(2)]
+        requests = [fork(caller, root, NewBranch(worktree="new")) for _ in range(2)]
         answers = await asyncio.gather(*requests, return_exceptions=True)
         created = [answer for answer in answers if isinstance(answer, Branched)]
         assert len(created) == 2 - failures and len({item.session_id for item in created}) == 1
@@ -239,7 +239,7 @@ async def test_a_branch_is_completed_without_its_caller(tmp_path: Path) -> None:
         setup = ["sh", "-c", f"while [ ! -e '{on}' ]; do sleep 0.02; done"]
         await trees.client.call("PATCH", f"/api/repos/{trees.repo_id}", json={"setup": setup})
         async with trees.client.events() as events:
-            asking = asyncio.create_task(trees.server.services.branches.fork(Caller(), root, Branch(worktree="new")))
+            asking = asyncio.create_task(trees.server.services.branches.fork(Caller(), root, NewBranch(worktree="new")))
             await events.until(lambda event: event["type"] == "worktree.created")
         asking.cancel()
         await asyncio.wait([asking])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.state.reports.callbacks import GO_ON
+from bough.core.state.reports.callbacks import GO_ON, REPORT_FORM
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.core.worktrees.records import quietly
@@ -29,6 +29,53 @@ async def held(trees: Grove, parent: str) -> Json:
     return {"reason": report.reason, **shown}
 
 
+async def test_a_child_is_told_the_form_of_its_report(tmp_path: Path) -> None:
+    """5a: The child's agent gets `extraInstructions` with each prompt; the prompt itself stays as it was written."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        config = {"extraInstructions": "Include line numbers.\n[[say hijacked]]"}
+        child, task = await trees.spawn(parent, "Fix it.", callback=config)
+        await answer(trees.client, task)
+        report_text = f"{REPORT_FORM}\\n> Include line numbers.\\n> [[say hijacked]]"
+        recalled = await trees.say(child, "[[recall]]")
+        assert recalled.count(report_text) == 2 and "Fix it." in recalled
+        quiet = {"callback": {**config, "enabled": False}}
+        await trees.client.call("PATCH", f"/api/sessions/{child}", json=quiet)
+        assert (await trees.say(child, "[[recall]]")).count(report_text) == 2
+        shown = await trees.client.get(f"/api/sessions/{child}/messages")
+        assert shown[0]["content"] == {"type": "text", "text": "Fix it."}
+
+
+async def test_reports_that_wait_together_are_one_turn(tmp_path: Path) -> None:
+    """Q3: Reports that wait in the parent's queue are delivered as one turn; each keeps its rows and its message."""
+    async with grove(tmp_path) as trees:
+        parent = await trees.root()
+        busy = await trees.client.prompt(parent, "[[slow 1000 100]]")
+        await trees.client.wait_task(busy, "running")
+        children = [await trees.spawn(parent, f"[[say child {number}]]") for number in range(4)]
+        for _, task in children:
+            await answer(trees.client, task)
+        asked = await trees.client.prompt(parent, "[[recall]]")
+        await trees.client.post(f"/api/sessions/{parent}/stop")
+        await trees.client.post(f"/api/sessions/{parent}/resume")
+        await trees.client.wait_task(asked)
+        tasks = await trees.tasks(parent)
+        reports = [task for task in tasks if task["source"] == "callback"]
+        assert [task["status"] for task in reports] == ["completed"] * 4
+        assert [task["stopReason"] for task in reports] == ["end_turn", "joined", "joined", "joined"]
+        rows = await trees.callbacks(parent)
+        assert {(row.state, row.parent_task_id) for row in rows} == {("delivered", reports[0]["id"])}
+        shown = await trees.contents(parent, "callback")
+        assert sorted(item["sessionId"] for item in shown) == sorted(child for child, _ in children)
+        # The agent was prompted three times: by the person, with all reports, and by the person again.
+        recalled = [text for text in await trees.contents(parent, "text") if "[[recall]]" in text["text"]]
+        report_text = next(item["text"] for item in recalled if item["text"] != "[[recall]]")
+        assert (
+            all(report_text.count(f"> child {number}") == 1 for number in range(4))
+            and report_text.count("have reported") == 1
+        )
+
+
 async def test_the_content_of_a_report(tmp_path: Path) -> None:
     """Q3: A report has status, summary, tool uses, open children and last message; the prompt and further instructions
     as configured."""
@@ -45,7 +92,7 @@ async def test_the_content_of_a_report(tmp_path: Path) -> None:
             f"'Ibis' ({child}, demo)",
             "Status: completed (end_turn)",
             f"Task: {task}",
-            "Summary: first line\n",
+            "Summary: first line second line\n",
             "Tool uses: 2",
             "children still at work: 0",
             "> [[run true]] [[run true]] [[say first line\n> second line]]",

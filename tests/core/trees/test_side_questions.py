@@ -10,10 +10,10 @@ import pytest
 from bough.core.policy import for_session
 from bough.core.store import records
 from bough.core.store.sql import TREES
-from bough.core.trees.branch import Branch
+from bough.core.trees.branch import NewBranch
 from bough.errors import Conflict
 from bough.model.tool import ToolUse
-from bough.model.tree import Aside
+from bough.model.tree import AgentNote
 from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove, session_caller
 from tests.support.client import Json
 from tests.support.eventually import eventually
@@ -77,7 +77,7 @@ async def test_an_answer_is_delivered_once_across_a_restart(tmp_path: Path, agen
     async with grove(tmp_path) as trees:
         await trees.say(parent, "[[say on]]")
         store = trees.server.services.store
-        assert await store.read(lambda tx: tx.all(TREES.untold, Aside, session_id=parent)) == []
+        assert await store.read(lambda tx: tx.all(TREES.untold, AgentNote, session_id=parent)) == []
         recalled = await trees.say(parent, "[[recall]]")
         # The forgetful agent is sent the whole transcript again, and with it the answer to the first recall.
         assert recalled.count("grey") == (4 if agent == "forgetful" else 2)
@@ -119,9 +119,9 @@ async def test_a_side_question_has_no_children(tmp_path: Path) -> None:
         branches, own = trees.server.services.branches, session_caller(aside)
         for make in (branches.fork, branches.spawn, branches.side_question):
             with pytest.raises(Conflict, match="cannot create sessions"):
-                await make(own, parent, Branch(prompt="x", permission_mode="plan"))
+                await make(own, parent, NewBranch(prompt="x", permission_mode="plan"))
         with pytest.raises(Conflict, match="cannot create sessions"):
-            await branches.fork(own, aside, Branch(worktree="new"))
+            await branches.fork(own, aside, NewBranch(worktree="new"))
         fork, _ = await trees.fork(aside)
         _, again = await trees.btw(fork, "[[say on]]")
         assert await answer(trees.client, again) == "on"
@@ -172,7 +172,7 @@ async def test_a_session_that_asks_about_another_gets_the_answer(tmp_path: Path,
         asker, other = await trees.root(), await trees.root()
         await trees.say(other, "one heron")
         branches = trees.server.services.branches
-        asked_question = await branches.side_question(session_caller(asker), other, Branch(prompt="[[say grey]]"))
+        asked_question = await branches.side_question(session_caller(asker), other, NewBranch(prompt="[[say grey]]"))
         [got] = await trees.rested(asker, 1)
         assert (got["source"], got["sourceSessionId"]) == ("callback", asked_question.session_id)
         assert "> [[say grey]]" in got["prompt"] and "> grey" in got["prompt"]
@@ -180,7 +180,7 @@ async def test_a_session_that_asks_about_another_gets_the_answer(tmp_path: Path,
         assert (report.state, report.child_task_id) == ("delivered", asked_question.task_id)
         assert (await trees.say(other, "[[recall]]")).count("> grey") == 1
         # A session that asks about itself gets it with its next prompt and not twice.
-        again = await branches.side_question(session_caller(asker), asker, Branch(prompt="[[say white]]"))
+        again = await branches.side_question(session_caller(asker), asker, NewBranch(prompt="[[say white]]"))
         await trees.client.wait_task(again.task_id or "")
         assert len(await trees.tasks(asker)) == 1
         assert (await trees.say(asker, "[[recall]]")).count("> white") == 1
@@ -192,7 +192,7 @@ async def test_the_answer_to_a_purged_session(tmp_path: Path) -> None:
         asker, other = await trees.root(), await trees.root()
         branches = trees.server.services.branches
         asked_question = await branches.side_question(
-            session_caller(asker), other, Branch(prompt="[[slow 2 0.5]] [[say grey]]")
+            session_caller(asker), other, NewBranch(prompt="[[slow 2 0.5]] [[say grey]]")
         )
         await trees.client.call("DELETE", f"/api/sessions/{asker}?purge=true")
         assert "grey" in await answer(trees.client, asked_question.task_id or "")

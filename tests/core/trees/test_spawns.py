@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bough.core.store.sql import SESSIONS
-from bough.core.trees.branch import Branch
+from bough.core.trees.branch import NewBranch
 from bough.errors import Denied
 from bough.model.session import PermissionMode
 from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove, session_caller
@@ -79,14 +79,16 @@ async def test_inherited_settings_can_be_overridden(tmp_path: Path) -> None:
 
 
 async def test_rights_do_not_rise(tmp_path: Path) -> None:
-    """5e: No child gets more rights than its parent, and no session creates one with more rights than its own."""
+    """5e: No session creates one with more rights than its own or the parent's; a person may, and is warned."""
     async with grove(tmp_path) as trees:
         parent = await trees.root(permissionMode="acceptEdits")
         for mode in ("auto", "on-failure", "bypassPermissions", "allow-all"):
-            error = await trees.refused(f"{parent}/spawn", {"prompt": "x", "permissionMode": mode}, 403)
-            assert error["code"] == "mode_above_parent" and "acceptEdits" in error["message"]
-        child, _ = await trees.spawn(parent, "[[say x]]", permissionMode="default")
-        # A person may give a fork more rights, because it is a sibling.
+            made = await trees.client.post(f"/api/sessions/{parent}/spawn", {"prompt": "x", "permissionMode": mode})
+            assert (await trees.get(made["sessionId"]))["permissionMode"] == mode
+            assert made["warnings"] == [f"Mode {mode} grants more than acceptEdits, the mode of session {parent}."]
+        modest = await trees.client.post(f"/api/sessions/{parent}/spawn", {"prompt": "x", "permissionMode": "default"})
+        child = modest["sessionId"]
+        assert "warnings" not in modest
         strong, _ = await trees.fork(parent, permissionMode="bypassPermissions")
         assert (await trees.get(strong))["permissionMode"] == "bypassPermissions"
         branches = trees.server.services.branches
@@ -99,8 +101,10 @@ async def test_rights_do_not_rise(tmp_path: Path) -> None:
         ]
         for source, kind, mode in above:
             with pytest.raises(Denied, match="grants more than"):
-                await kind(session_caller(child), source, Branch(prompt="x", permission_mode=mode))
-        created = await branches.fork(session_caller(child), parent, Branch(prompt="[[say x]]", permission_mode="plan"))
+                await kind(session_caller(child), source, NewBranch(prompt="x", permission_mode=mode))
+        created = await branches.fork(
+            session_caller(child), parent, NewBranch(prompt="[[say x]]", permission_mode="plan")
+        )
         assert (await trees.get(created.session_id))["createdBy"] == {"kind": "session", "id": child}
         [task] = await trees.rested(created.session_id, 1)
         assert (task["source"], task["sourceSessionId"]) == ("session", child)

@@ -12,7 +12,7 @@ import pytest
 
 from bough.core.sessions.control import Control, Stopped
 from bough.core.store.sql import RACES, SESSIONS, TASKS, TREES, WORKTREES
-from bough.core.trees.branch import Branch, Branches
+from bough.core.trees.branch import Branches, NewBranch
 from bough.core.worktrees import for_branch, service
 from bough.errors import Unavailable
 from bough.model.session import Caller
@@ -115,7 +115,7 @@ async def test_a_failed_fork_leaves_no_worktree(server: Running, fault: Fault) -
         failing(db, "transaction", WORKTREES.active_sessions, fault=fault),
     ):
         try:
-            await server.services.branches.fork(Caller(), root, Branch(worktree="new"))
+            await server.services.branches.fork(Caller(), root, NewBranch(worktree="new"))
         except Unavailable as error:
             assert error.code == "disk_full"
     assert (await server.client.get("/api/worktrees"))["worktrees"] == []
@@ -133,7 +133,7 @@ async def _left_by_fork(server: Running, monkeypatch: pytest.MonkeyPatch) -> Pat
         failing(db, "transaction", WORKTREES.active_sessions, fault="full"),
         pytest.raises(Unavailable),
     ):
-        await server.services.branches.fork(Caller(), root, Branch(worktree="new"))
+        await server.services.branches.fork(Caller(), root, NewBranch(worktree="new"))
     [worktree] = (await server.client.get("/api/worktrees"))["worktrees"]
     return Path(worktree["path"])
 
@@ -187,6 +187,6 @@ async def test_a_fork_that_is_being_created_is_left_alone(server: Running, monke
         return await original(*arguments)
 
     monkeypatch.setattr(Branches, "_write", look_first)
-    await branches.fork(Caller(), root, Branch(worktree="new"))
+    await branches.fork(Caller(), root, NewBranch(worktree="new"))
     assert len((await server.client.get("/api/worktrees"))["worktrees"]) == 1
     assert len([path for path in server.root.rglob(".worktrees/*") if path.is_dir()]) == 1

@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from bough.core.live_agents.agent_pool import Keeper
+from bough.core.live_agents.keepers import Keeper
 from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES, TASKS, TREES
 from bough.storage.queries import Query
 from tests.core.helpers import messages, open_session

@@ -17,7 +17,6 @@ Json = dict[str, Any]
 
 # `make test-agents FULL=1` adds the combinations that take long.
 FULL = bool(os.environ.get("FULL"))
-UNPROVEN = "not yet run with every agent: FULL=1 runs it"
 """Why the core run leaves out a new test."""
 SEED = "one\ntwo\nthree\n"
 

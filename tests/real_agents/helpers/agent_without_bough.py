@@ -18,7 +18,7 @@ from bough.agents.acp.answers import Initialized, PromptResult
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import McpServer, TextBlock
-from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.process_link import start_process
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PACKAGES
@@ -37,7 +37,7 @@ class Listener:
         self.asked: list[str] = []
         self.connection: AgentConnection | None = None
 
-    def on_updates(self, updates: list[Update], last: int) -> None:
+    def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
         self.text += "".join(update.text or "" for update in updates if update.kind == "agent_message_chunk")
 
     async def on_request(self, request: AgentRequest, number: int) -> None:

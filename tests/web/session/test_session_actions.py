@@ -87,7 +87,7 @@ async def test_a_child_is_spawned_and_reports(site: Site, page: Page) -> None:
     await dialog.get_by_label("Title").fill("Little one")
     await dialog.get_by_text("Report", exact=True).click()
     await dialog.get_by_label("Include the prompt it was given").click()
-    await dialog.get_by_label("Instructions for the parent").fill("Check its work.")
+    await dialog.get_by_label("Form of its report").fill("Check its work.")
     assert await axe(page) == []
     await dialog.get_by_role("button", name="Spawn", exact=True).click()
     report = entries(page, "Report from a child")

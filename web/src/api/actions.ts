@@ -18,9 +18,9 @@ export const deleteSession = (
 ) => dataOf(api.DELETE("/api/sessions/{sessionId}", { params: { path: { sessionId }, query } }));
 
 /** Sends a prompt; a session that has ended is resumed (T2). */
-export const promptSession = (sessionId: string, body: Schemas["Prompt"]) =>
+export const promptSession = (sessionId: string, body: Schemas["PromptBody"]) =>
   dataOf(api.POST("/api/sessions/{sessionId}/prompt", { ...of(sessionId), body: { resume: true, ...body } }));
-export const stopSession = (sessionId: string, body: Schemas["Stop"] = {}) =>
+export const stopSession = (sessionId: string, body: Schemas["StopBody"] = {}) =>
   dataOf(api.POST("/api/sessions/{sessionId}/stop", { ...of(sessionId), body }));
 export const resumeSession = (sessionId: string) =>
   dataOf(api.POST("/api/sessions/{sessionId}/resume", { ...of(sessionId), body: {} }));

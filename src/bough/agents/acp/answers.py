@@ -41,7 +41,7 @@ class Initialized(Struct, frozen=True):
     raw: Raw
 
 
-class AgentMode(Struct, frozen=True):
+class OfferedMode(Struct, frozen=True):
     """A mode of the agent's own."""
 
     id: str
@@ -53,10 +53,10 @@ class SessionModes(Struct, frozen=True, rename="camel"):
     """The modes that an agent offers in a session, and the current one."""
 
     current_mode_id: str
-    available_modes: list[AgentMode] = []
+    available_modes: list[OfferedMode] = []
 
 
-class Choice(Struct, frozen=True):
+class OptionValue(Struct, frozen=True):
     """A value that a config option can take."""
 
     value: str
@@ -71,7 +71,7 @@ class ConfigOption(Struct, frozen=True):
     type: str
     category: str | None
     current: str | bool | None
-    choices: list[Choice]
+    choices: list[OptionValue]
 
 
 class SessionOpened(Struct, frozen=True):
@@ -170,13 +170,13 @@ def read_config_options(value: Any) -> list[ConfigOption]:
     ]
 
 
-def _choices(items: list[Json]) -> list[Choice]:
+def _choices(items: list[Json]) -> list[OptionValue]:
     """Reads the values of an option, and flattens groups of values."""
-    choices: list[Choice] = []
+    choices: list[OptionValue] = []
     for item in items:
         if "options" in item:
             choices += _choices(_objects(item["options"]))
-        elif choice := _convert(item, Choice):
+        elif choice := _convert(item, OptionValue):
             choices.append(choice)
     return choices
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from bough.agents.acp.wire import Update, decode
+from bough.agents.acp.wire import SessionUpdate, decode
 
 MANY = 16
 """The fewest lines for which it pays to find a common form."""
@@ -30,10 +30,10 @@ class _Form(NamedTuple):
 
     before: bytes
     after: bytes
-    chunk: Update
+    chunk: SessionUpdate
 
 
-def decode_batch(lines: list[bytes]) -> list[Update] | None:
+def decode_batch(lines: list[bytes]) -> list[SessionUpdate] | None:
     """Decodes a batch that consists mostly of message chunks of one form.
 
     Returns None if the lines have no common form or if one of them is not an update. Adjacent chunks of that form
@@ -58,27 +58,27 @@ def _common_form(lines: list[bytes]) -> _Form | None:
                 return None
             chunk = decode(before + _PROBE.encode() + after)
             # Makes sure that the text at this place is the text of the chunk, and not of something else.
-            if isinstance(chunk, Update) and chunk.text == _PROBE:
+            if isinstance(chunk, SessionUpdate) and chunk.text == _PROBE:
                 return _Form(before, after, chunk)
     return None
 
 
-def _decode(lines: list[bytes], form: _Form) -> list[Update] | None:
+def _decode(lines: list[bytes], form: _Form) -> list[SessionUpdate] | None:
     before, after, start = form.before, form.after, len(form.before)
-    updates: list[Update] = []
+    updates: list[SessionUpdate] = []
     for alike, group in groupby(lines, lambda line: line.startswith(before) and line.endswith(after, start)):
         if alike:
             updates.append(_merge(list(group), form))
             continue
         for line in group:
             message = decode(line)
-            if not isinstance(message, Update):
+            if not isinstance(message, SessionUpdate):
                 return None
             updates.append(message)
     return updates
 
 
-def _merge(lines: list[bytes], form: _Form) -> Update:
+def _merge(lines: list[bytes], form: _Form) -> SessionUpdate:
     """Returns adjacent chunks of the same form as one update."""
     start, end = len(form.before), -len(form.after)
     # The texts become a JSON list with newlines between them. No line contains a newline, so a line that ends its text
@@ -87,4 +87,4 @@ def _merge(lines: list[bytes], form: _Form) -> Update:
     if len(texts) != len(lines):
         raise ValueError("a line holds more than its text")
     chunk = form.chunk
-    return Update(chunk.session_id, chunk.kind, "".join(texts), chunk.message_id, lines[0])
+    return SessionUpdate(chunk.session_id, chunk.kind, "".join(texts), chunk.message_id, lines[0])

@@ -13,18 +13,18 @@ from msgspec import Raw, Struct
 from bough.agents.acp.chunk_batches import decode_batch
 from bough.agents.acp.wire import (
     AgentRequest,
+    AgentResponse,
+    ErrorFromAgent,
     Junk,
     Notification,
     RequestId,
-    Response,
-    RpcError,
+    SessionUpdate,
     UnreadableRequest,
-    Update,
     decode,
 )
 from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout, command_name
 from bough.agents.json_rpc import PARSE_ERROR, encode_error, encode_notification, encode_request, encode_result
-from bough.agents.link import Batch, Exit, Link, LinkClosed
+from bough.agents.link import AgentExit, LineBatch, Link, LinkClosed
 from bough.agents.stderr import telling_line
 from bough.errors import AgentFailed, Internal
 
@@ -44,7 +44,7 @@ class Handler(Protocol):
     While `on_request` or `ready` waits, later lines are not processed.
     """
 
-    def on_updates(self, updates: list[Update], last: int) -> None:
+    def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
         """Takes updates before anything that followed them. `last` is the line number of the last one.
 
         Adjacent chunks of one message may arrive as one update.
@@ -90,7 +90,7 @@ class AgentConnection:
         """The number of lines so far that were not messages."""
         self._junk_in_a_row = 0
 
-    async def run(self) -> Exit:
+    async def run(self) -> AgentExit:
         """Reads until the link closes, and returns how it closed. Pending requests then raise `AgentGone`."""
         try:
             while True:
@@ -173,13 +173,13 @@ class AgentConnection:
         self._claim(key)
         await self._send(encode_error(request_id, code, message), key)
 
-    async def _dispatch(self, batch: Batch) -> None:
+    async def _dispatch(self, batch: LineBatch) -> None:
         decoded = decode_batch(batch.lines)
         if decoded:
             self._junk_in_a_row = 0
             self._handler.on_updates(decoded, batch.last)
             return
-        updates: list[Update] = []
+        updates: list[SessionUpdate] = []
         last = 0
         for number, line in enumerate(batch.lines, batch.last - len(batch.lines) + 1):
             try:
@@ -191,14 +191,14 @@ class AgentConnection:
                 self._count_junk(line, error)
                 continue
             self._junk_in_a_row = 0
-            if type(message) is Update:
+            if type(message) is SessionUpdate:
                 updates.append(message)
                 last = number
                 continue
             if updates:
                 self._handler.on_updates(updates, last)
                 updates = []
-            if type(message) is Response:
+            if type(message) is AgentResponse:
                 if self._settle(message, number):
                     # The waiter continues before the lines after the answer are processed.
                     await asyncio.sleep(0)
@@ -209,7 +209,7 @@ class AgentConnection:
         if updates:
             self._handler.on_updates(updates, last)
 
-    def _settle(self, response: Response, number: int) -> bool:
+    def _settle(self, response: AgentResponse, number: int) -> bool:
         key = response.id
         pending = self._pending.pop(key, None) if isinstance(key, str) else None
         if pending is None or not isinstance(key, str):
@@ -299,7 +299,7 @@ class AgentConnection:
                 future.exception()  # Marks it as retrieved, since a registered waiter may not be waiting yet.
         self._pending.clear()
 
-    def _gone(self, exit: Exit) -> AgentGone:
+    def _gone(self, exit: AgentExit) -> AgentGone:
         if exit.signal is not None:
             how = f"was ended by signal {exit.signal}"
         elif exit.code is not None:
@@ -313,7 +313,7 @@ class AgentConnection:
             **self._details(exit_code=exit.code, signal=exit.signal, stderr=exit.stderr),
         )
 
-    def _refused(self, method: str, error: RpcError) -> AgentRefused:
+    def _refused(self, method: str, error: ErrorFromAgent) -> AgentRefused:
         return AgentRefused(
             "agent_refused",
             f"{self.name} refused {method}: {error.message} ({error.code})",

@@ -34,7 +34,7 @@ _METHOD = re.compile(rb'"method"\s*:\s*"session/request_permission"')
 _SPOKEN = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 
 
-class Update(Struct, frozen=True, gc=False):
+class SessionUpdate(Struct, frozen=True, gc=False):
     """One `session/update`. `text` is set for a message or thought chunk with text."""
 
     session_id: str
@@ -64,7 +64,7 @@ class Notification(Struct, frozen=True):
     params: Raw
 
 
-class RpcError(Struct, frozen=True):
+class ErrorFromAgent(Struct, frozen=True):
     """The error in an agent's answer."""
 
     code: int
@@ -72,15 +72,15 @@ class RpcError(Struct, frozen=True):
     data: Any = None
 
 
-class Response(Struct, frozen=True):
+class AgentResponse(Struct, frozen=True):
     """The agent's answer to one of Bough's requests."""
 
     id: RequestId
     result: Raw
-    error: RpcError | None
+    error: ErrorFromAgent | None
 
 
-Message = Update | Response | AgentRequest | Notification
+Message = SessionUpdate | AgentResponse | AgentRequest | Notification
 
 
 class Junk(ValueError):
@@ -150,7 +150,7 @@ _decode_raw = msgspec.json.Decoder(_RawLine).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_id = msgspec.json.Decoder(RequestId).decode
 _decode_own_id = msgspec.json.Decoder(int | str | None).decode
-_decode_error = msgspec.json.Decoder(RpcError).decode
+_decode_error = msgspec.json.Decoder(ErrorFromAgent).decode
 
 
 def decode(line: bytes) -> Message:
@@ -167,7 +167,7 @@ def decode(line: bytes) -> Message:
         text = content.text
     if text is None:
         _check_readable(line)
-    return Update(params.session_id, update.session_update, text, update.message_id, line)
+    return SessionUpdate(params.session_id, update.session_update, text, update.message_id, line)
 
 
 def _decode_other(line: bytes) -> Message:
@@ -212,11 +212,11 @@ def _message(line: bytes) -> Message:
     if envelope.method == "session/update":
         malformed = _decode_malformed_params(params)  # Some fields have unexpected types.
         kind = malformed.update.session_update
-        return Update(malformed.session_id, kind if isinstance(kind, str) else "", None, None, line)
+        return SessionUpdate(malformed.session_id, kind if isinstance(kind, str) else "", None, None, line)
     return Notification(envelope.method, params)
 
 
-def _response(envelope: _Envelope, line: bytes) -> Response:
+def _response(envelope: _Envelope, line: bytes) -> AgentResponse:
     if not bytes(envelope.id):
         raise Junk("neither a method nor an id")
     request_id = _decode_own_id(envelope.id)
@@ -224,12 +224,12 @@ def _response(envelope: _Envelope, line: bytes) -> Response:
         _check_readable(line)
     except Junk as problem:
         # An answer all the same: whoever waits for it would wait forever.
-        return Response(request_id, Raw(), RpcError(PARSE_ERROR, f"The answer cannot be read: {problem}"))
+        return AgentResponse(request_id, Raw(), ErrorFromAgent(PARSE_ERROR, f"The answer cannot be read: {problem}"))
     error = bytes(envelope.error)
     if error and error != b"null":
-        return Response(request_id, Raw(), _error(error))
+        return AgentResponse(request_id, Raw(), _error(error))
     # Agents written in JavaScript omit a result that is undefined.
-    return Response(request_id, Raw(bytes(envelope.result) or b"null"), None)
+    return AgentResponse(request_id, Raw(bytes(envelope.result) or b"null"), None)
 
 
 def _check_readable(line: bytes) -> None:
@@ -254,8 +254,8 @@ def is_too_deep(line: bytes) -> bool:
     return len(brackets) > _MOST_BRACKETS or max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
 
 
-def _error(raw: bytes) -> RpcError:
+def _error(raw: bytes) -> ErrorFromAgent:
     try:
         return _decode_error(raw)
     except ValueError:
-        return RpcError(code=-32603, message=raw.decode()[:500])
+        return ErrorFromAgent(code=-32603, message=raw.decode()[:500])

@@ -8,10 +8,10 @@ import msgspec
 from bough.agents.acp_server.stdio import StdoutWriter, read_lines
 from bough.agents.json_rpc import (
     Json,
-    Message,
     PendingRequests,
     RequestId,
     RpcError,
+    RpcMessage,
     UnreadableMessage,
     encode_error,
     encode_notification,
@@ -29,7 +29,7 @@ class ClientConnection:
         self.output = StdoutWriter(write_fd)
         self._requests = PendingRequests()
 
-    async def messages(self) -> AsyncIterator[Message]:
+    async def messages(self) -> AsyncIterator[RpcMessage]:
         """Yields the client's messages until it closes its end. Answers unreadable lines with an error."""
         lines = read_lines(self._read_fd)
         while (line := await lines.get()) is not None:
@@ -64,7 +64,7 @@ class ClientConnection:
         finally:
             self._requests.remove(request_id)
 
-    def settle(self, answer: Message) -> None:
+    def settle(self, answer: RpcMessage) -> None:
         """Hands the client's answer to the request that waits for it."""
         self._requests.settle(answer)
 

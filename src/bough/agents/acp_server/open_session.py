@@ -12,7 +12,7 @@ from typing import Any, Generic
 import msgspec
 
 from bough.agents.acp_server.connection import ClientConnection
-from bough.agents.acp_server.params import McpServer
+from bough.agents.acp_server.params import ReceivedMcpServer
 from bough.agents.acp_server.session_store import SessionFile, State
 from bough.agents.acp_server.turn import Turn
 from bough.agents.json_rpc import CANCELLED, INTERNAL_ERROR, Json, RequestId, RpcError
@@ -30,7 +30,7 @@ class OpenSession(ABC, Generic[State]):
         self.connection = connection
         self.file = file
         # Only in memory, since headers and environments of MCP servers hold secrets.
-        self.servers: list[McpServer] = []
+        self.servers: list[ReceivedMcpServer] = []
         self._queue: deque[_QueuedTurn] = deque()
         self._running: _QueuedTurn | None = None
         self._worker: asyncio.Task[None] | None = None

@@ -14,7 +14,7 @@ class _Params(msgspec.Struct, rename="camel", kw_only=True):
     pass
 
 
-class McpServer(_Params):
+class ReceivedMcpServer(_Params):
     """An MCP server as the client passes it. One on stdio carries no type."""
 
     name: str
@@ -30,16 +30,16 @@ class McpServer(_Params):
             raise ValueError(f"MCP server {self.name!r} has no {'command' if self.type == 'stdio' else 'url'}")
 
 
-class Initialize(_Params):
+class ReceivedInitialize(_Params):
     protocol_version: int
 
 
-class NewSession(_Params):
+class ReceivedNewSession(_Params):
     cwd: str
-    mcp_servers: list[McpServer]
+    mcp_servers: list[ReceivedMcpServer]
 
 
-class LoadSession(NewSession):
+class LoadSession(ReceivedNewSession):
     session_id: str
 
 
@@ -48,7 +48,7 @@ class ResumeSession(_Params):
 
     session_id: str
     cwd: str
-    mcp_servers: list[McpServer] = []
+    mcp_servers: list[ReceivedMcpServer] = []
 
 
 class _Text(_Params, tag_field="type", tag="text"):

@@ -18,7 +18,7 @@ from bough.agents.acp_params import read
 from bough.agents.acp_server import params as wire
 from bough.agents.acp_server.connection import ClientConnection
 from bough.agents.acp_server.open_session import OpenSession
-from bough.agents.acp_server.params import McpServer
+from bough.agents.acp_server.params import ReceivedMcpServer
 from bough.agents.acp_server.records import PromptRecord, SettingRecord, UpdateRecord
 from bough.agents.acp_server.session_store import SessionFile, SessionStore, State, now
 from bough.agents.json_rpc import (
@@ -28,9 +28,9 @@ from bough.agents.json_rpc import (
     METHOD_NOT_FOUND,
     NOT_FOUND,
     Json,
-    Message,
     RequestId,
     RpcError,
+    RpcMessage,
 )
 
 PROTOCOL_VERSION = 1
@@ -106,7 +106,7 @@ class AgentServer(ABC, Generic[State, Session]):
 
     # Messages
 
-    def receive(self, message: Message) -> None:
+    def receive(self, message: RpcMessage) -> None:
         """Handles one message. Never raises and never waits."""
         if message.method is msgspec.UNSET:
             self.connection.settle(message)
@@ -159,7 +159,7 @@ class AgentServer(ABC, Generic[State, Session]):
     # Methods
 
     def _initialize(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        read(params, wire.Initialize)
+        read(params, wire.ReceivedInitialize)
         self._initialized = True
         result: Json = {
             "protocolVersion": PROTOCOL_VERSION,
@@ -170,7 +170,7 @@ class AgentServer(ABC, Generic[State, Session]):
         self.connection.answer(request_id, result)
 
     def _new(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        request = read(params, wire.NewSession)
+        request = read(params, wire.ReceivedNewSession)
         self._check(request.cwd, request.mcp_servers)
         self._open(request_id, self._store.create(request.cwd), request.mcp_servers, new=True)
 
@@ -213,7 +213,7 @@ class AgentServer(ABC, Generic[State, Session]):
         self._end(request_id, session_id, session, then=lambda: self._store.delete(session_id))
 
     def _prompt(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        request = read(params, acp_params.PromptParams)
+        request = read(params, acp_params.ReceivedPrompt)
         session = self.find_open(request.session_id)
         can = self.capabilities()["promptCapabilities"]
         kinds = {"image": can["image"], "audio": can["audio"], "resource": can["embeddedContext"]}
@@ -233,7 +233,7 @@ class AgentServer(ABC, Generic[State, Session]):
 
     # Sessions
 
-    def _check(self, cwd: str, servers: list[McpServer]) -> None:
+    def _check(self, cwd: str, servers: list[ReceivedMcpServer]) -> None:
         if not os.path.isabs(cwd) or not os.path.isdir(cwd):
             raise RpcError(INVALID_PARAMS, f"Invalid params: cwd {cwd!r} is not the absolute path of a folder")
         offered = self.capabilities()["mcpCapabilities"]
@@ -247,7 +247,7 @@ class AgentServer(ABC, Generic[State, Session]):
             raise RpcError(NOT_FOUND, f"Session not found: {session_id}")
         return file
 
-    def _reopen(self, session_id: str, cwd: str, servers: list[McpServer]) -> SessionFile[State]:
+    def _reopen(self, session_id: str, cwd: str, servers: list[ReceivedMcpServer]) -> SessionFile[State]:
         self._check(cwd, servers)
         session = self.sessions.get(session_id)
         file: SessionFile[State] = self._find(session_id) if session is None else session.file
@@ -256,7 +256,7 @@ class AgentServer(ABC, Generic[State, Session]):
         return file
 
     def _open(
-        self, request_id: RequestId, file: SessionFile[State], servers: list[McpServer], *, new: bool = False
+        self, request_id: RequestId, file: SessionFile[State], servers: list[ReceivedMcpServer], *, new: bool = False
     ) -> None:
         """Opens a session and answers with its state. With `new`, the answer includes the session's id."""
         session = self.sessions.get(file.id)

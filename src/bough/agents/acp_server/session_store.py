@@ -32,7 +32,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-class SessionState:
+class RecordedSession:
     """The result of applying a session's records in order. Agents add their own fields."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class SessionState:
                 pass
 
 
-State = TypeVar("State", bound=SessionState)
+State = TypeVar("State", bound=RecordedSession)
 
 
 class SessionFile(Generic[State]):

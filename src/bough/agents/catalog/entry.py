@@ -215,7 +215,7 @@ class McpVocabulary(_Table):
 
 class ToolVocabulary(_Table):
     """The words in which an agent describes its tool uses, where they are not the usual ones. Bough's policy reads them
-    in `bough.core.policy.tool_use`."""
+    in `bough.core.policy.tool_use.read`."""
 
     # Fields of `_meta` that hold the tool's name, as `path.to.field`; the first that is set counts.
     name_meta: list[str] = msgspec.field(default_factory=lambda: ["toolName"])

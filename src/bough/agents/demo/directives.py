@@ -28,20 +28,20 @@ class Flood(msgspec.Struct, frozen=True):
     chunks: int
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ShowPlan(msgspec.Struct, frozen=True):
     steps: list[str]
 
 
-class Write(msgspec.Struct, frozen=True):
+class WriteFile(msgspec.Struct, frozen=True):
     path: str
     text: str
 
 
-class Run(msgspec.Struct, frozen=True):
+class RunCommand(msgspec.Struct, frozen=True):
     command: str
 
 
-class Mcp(msgspec.Struct, frozen=True):
+class CallMcpTool(msgspec.Struct, frozen=True):
     tool: str
     arguments: dict[str, Any]
 
@@ -50,7 +50,7 @@ class Fail(msgspec.Struct, frozen=True):
     text: str
 
 
-class Simple(msgspec.Struct, frozen=True):
+class PlainDirective(msgspec.Struct, frozen=True):
     """A directive without arguments: recall, status, help, crash or hang."""
 
     name: str
@@ -63,7 +63,9 @@ class Malformed(msgspec.Struct, frozen=True):
     reason: str
 
 
-Directive = Say | Think | Slow | Flood | Plan | Write | Run | Mcp | Fail | Simple | Malformed
+Directive = (
+    Say | Think | Slow | Flood | ShowPlan | WriteFile | RunCommand | CallMcpTool | Fail | PlainDirective | Malformed
+)
 
 
 def parse(text: str) -> list[Directive]:
@@ -125,10 +127,10 @@ def _split(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def _simple(name: str, rest: str) -> Simple:
+def _simple(name: str, rest: str) -> PlainDirective:
     if rest.strip():
         raise ValueError(f"{name} takes no argument")
-    return Simple(name)
+    return PlainDirective(name)
 
 
 def _chunks(text: str) -> int:
@@ -151,32 +153,32 @@ def _slow(_: str, rest: str) -> Slow:
     return Slow(chunks, seconds)
 
 
-def _plan(_: str, rest: str) -> Plan:
+def _plan(_: str, rest: str) -> ShowPlan:
     steps = [step.strip() for step in rest.split(";") if step.strip()]
     if not steps:
         raise ValueError("plan takes steps, with ; between them")
-    return Plan(steps)
+    return ShowPlan(steps)
 
 
-def _write(_: str, rest: str) -> Write:
+def _write(_: str, rest: str) -> WriteFile:
     path, text = _split(rest.lstrip())
     if not path or "\0" in path:
         raise ValueError("write takes a path and a text")
-    return Write(path, text)
+    return WriteFile(path, text)
 
 
-def _run(_: str, rest: str) -> Run:
+def _run(_: str, rest: str) -> RunCommand:
     if not rest.strip() or "\0" in rest:
         raise ValueError("run takes a command")
-    return Run(rest)
+    return RunCommand(rest)
 
 
-def _mcp(_: str, rest: str) -> Mcp:
+def _mcp(_: str, rest: str) -> CallMcpTool:
     tool, arguments = _split(rest.strip())
     if not tool:
         raise ValueError("mcp takes the name of a tool and its arguments as a JSON object")
     try:
-        return Mcp(tool, msgspec.json.decode(arguments.strip() or "{}", type=dict[str, Any]))
+        return CallMcpTool(tool, msgspec.json.decode(arguments.strip() or "{}", type=dict[str, Any]))
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise ValueError(f"the arguments are not a JSON object: {error}") from error
 

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, Implementation, TextContent
 
 from bough.agents.acp_params import Pair
-from bough.agents.acp_server.params import McpServer
+from bough.agents.acp_server.params import ReceivedMcpServer
 from bough.agents.demo.capabilities import AGENT_INFO
 from bough.agents.json_rpc import Json
 
@@ -37,7 +37,7 @@ class _Outcome(msgspec.Struct):
 
 
 async def call(
-    servers: list[McpServer], cwd: str, tool: str, arguments: Json, permit: Callable[[str], Awaitable[bool]]
+    servers: list[ReceivedMcpServer], cwd: str, tool: str, arguments: Json, permit: Callable[[str], Awaitable[bool]]
 ) -> CallToolResult | None:
     """Calls a tool on the first server that has it. Returns None if `permit` refuses that server."""
     problems: list[str] = []
@@ -60,7 +60,7 @@ async def call(
 
 
 async def _call(
-    client: Client, server: McpServer, tool: str, arguments: Json, permit: Callable[[str], Awaitable[bool]]
+    client: Client, server: ReceivedMcpServer, tool: str, arguments: Json, permit: Callable[[str], Awaitable[bool]]
 ) -> _Outcome:
     try:
         if not await permit(server.name):
@@ -85,7 +85,7 @@ async def _has(client: Client, tool: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def _connect(server: McpServer, cwd: str) -> AsyncGenerator[Client]:
+async def _connect(server: ReceivedMcpServer, cwd: str) -> AsyncGenerator[Client]:
     async with contextlib.AsyncExitStack() as stack:
         transport: Transport
         if server.type == "http":

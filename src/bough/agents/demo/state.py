@@ -11,11 +11,11 @@ from bough.agents.acp_server.records import (
     Tokens,
     UpdateRecord,
 )
-from bough.agents.acp_server.session_store import SessionFile, SessionState, SessionStore
+from bough.agents.acp_server.session_store import RecordedSession, SessionFile, SessionStore
 from bough.agents.json_rpc import Json
 
 
-class DemoState(SessionState):
+class DemoState(RecordedSession):
     """The result of applying a session's records in order."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ import importlib
 
 import msgspec
 
-from bough.agents.acp_server.params import McpServer
+from bough.agents.acp_server.params import ReceivedMcpServer
 from bough.agents.acp_server.permission_request import options
 from bough.agents.acp_server.records import PermissionRecord
 from bough.agents.acp_server.session_store import now
@@ -21,7 +21,7 @@ from bough.agents.json_rpc import Json, RpcError
 class ToolRunner:
     """Carries out the directives write, run and mcp, one at a time."""
 
-    def __init__(self, updates: DemoUpdates, servers: list[McpServer]) -> None:
+    def __init__(self, updates: DemoUpdates, servers: list[ReceivedMcpServer]) -> None:
         self._updates = updates
         self._file = updates.file
         self._servers = servers

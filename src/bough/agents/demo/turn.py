@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from bough.agents.acp_server.params import McpServer, attachments, last_text
+from bough.agents.acp_server.params import ReceivedMcpServer, attachments, last_text
 from bough.agents.acp_server.records import EndRecord
 from bough.agents.acp_server.session_store import now
 from bough.agents.acp_server.turn import Turn
@@ -30,7 +30,9 @@ COMMANDS = {
 class DemoTurn(Turn[DemoState]):
     """The work that one prompt causes."""
 
-    def __init__(self, updates: DemoUpdates, features: Features, servers: list[McpServer], content: list[Json]) -> None:
+    def __init__(
+        self, updates: DemoUpdates, features: Features, servers: list[ReceivedMcpServer], content: list[Json]
+    ) -> None:
         super().__init__(updates.file, content)
         self._updates = updates
         self._features = features
@@ -67,7 +69,7 @@ class DemoTurn(Turn[DemoState]):
         directives = d.parse(self._text)
         command = self._text.strip().removeprefix("/")
         if "commands" in self._features and self._text.strip().startswith("/") and command in COMMANDS:
-            directives = [d.Simple(command)]
+            directives = [d.PlainDirective(command)]
         if not directives:
             files = attachments(self._content)
             with_files = f" with {', '.join(files)}" if files else ""
@@ -85,20 +87,20 @@ class DemoTurn(Turn[DemoState]):
                 await self._slow(chunks, seconds)
             case d.Flood(chunks):
                 await self._updates.flood(chunks)
-            case d.Plan(steps):
+            case d.ShowPlan(steps):
                 entries = [{"content": step, "priority": "medium", "status": "pending"} for step in steps]
                 self._updates.update({"sessionUpdate": "plan", "entries": entries})
-            case d.Write(path, text):
+            case d.WriteFile(path, text):
                 await self._tools.write(path, text)
-            case d.Run(command):
+            case d.RunCommand(command):
                 await self._tools.run(command)
-            case d.Mcp(tool, arguments):
+            case d.CallMcpTool(tool, arguments):
                 await self._tools.call_mcp(tool, arguments)
             case d.Fail(text):
                 raise RpcError(INTERNAL_ERROR, text)
             case d.Malformed(source, reason):
                 self._updates.say(f"I cannot follow {source}: {reason}.")
-            case d.Simple(name):
+            case d.PlainDirective(name):
                 await self._simple(name)
 
     async def _simple(self, name: str) -> None:

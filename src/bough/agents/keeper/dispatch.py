@@ -14,7 +14,7 @@ from bough.agents.keeper import frames
 from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.frames import VERSION, Frame
 from bough.agents.keeper.full_disk import Disk
-from bough.agents.keeper.journal import Journal, Lost, ReadPosition
+from bough.agents.keeper.journal import Journal, LostLines, ReadPosition
 from bough.agents.keeper.network import NO_SERVER, NetworkProxy
 from bough.agents.keeper.server_connection import ServerConnection
 
@@ -184,7 +184,7 @@ class Dispatcher:
             client.refuse("version", f"{text}. The agent keeps running.")
             return
         start = self._journal.after(last)
-        if isinstance(start, Lost):
+        if isinstance(start, LostLines):
             held = f"lines {start.first} to {start.next - 1}" if start.first < start.next else "no lines"
             text = f"The server has the lines up to {last}, but this keeper holds {held} of "
             client.refuse("lost", f"{text}{start.next - 1}. The lines in between are lost.")

@@ -27,7 +27,7 @@ class ReadPosition:
         self.left = 0
 
 
-class Lost(NamedTuple):
+class LostLines(NamedTuple):
     """The requested lines are gone: the journal holds only those from `first` to before `next`."""
 
     first: int
@@ -59,10 +59,10 @@ class Journal:
         The line itself may hold tokens and secrets, and nobody reads it again."""
         self._append([frames.header(frames.SEND, [key], amount=len(key), first=self.next), key])
 
-    def after(self, number: int) -> tuple[ReadPosition, bytes] | Lost:
+    def after(self, number: int) -> tuple[ReadPosition, bytes] | LostLines:
         """Returns the position after the line with this number, and a frame with the rest of the frame before it."""
         if not self.first - 1 <= number < self.next:
-            return Lost(self.first, self.next)
+            return LostLines(self.first, self.next)
         for offset, head in _heads(self._fd, self._mark, self.size):
             if head.kind != frames.LINES or head.touched <= number:
                 continue

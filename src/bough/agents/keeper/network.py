@@ -25,12 +25,12 @@ class NetworkProxy:
     """The proxy, seen by the keeper. `agent_fd` is the socket through which the box hands over its ports."""
 
     def __init__(self, folder: int, keeper_id: str, start: dict[str, Any]) -> None:
-        control, theirs = socket.socketpair()
+        control, proxy_end = socket.socketpair()
         ports, agent_end = socket.socketpair()
         log = os.open(files.NETWORK_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600, dir_fd=folder)
         null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            sources = [null, log, log, *(_raised(sock) for sock in (theirs, ports))]
+            sources = [null, log, log, *(_raised(sock) for sock in (proxy_end, ports))]
             self.pid = os.posix_spawn(
                 sys.executable,
                 [sys.executable, "-I", "-m", PROGRAM],
@@ -45,7 +45,7 @@ class NetworkProxy:
         finally:
             os.close(null)
             os.close(log)
-            theirs.close()
+            proxy_end.close()
             ports.close()
         self.agent_fd = agent_end.detach()
         control.setblocking(False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bough.agents.keeper_client import keeper_folder
-from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
+from bough.agents.link import END_GRACE, AgentExit, LineBatch, LinkClosed
 
 
 class DeadAgentLink:
@@ -16,11 +16,11 @@ class DeadAgentLink:
         self.command: tuple[str, ...] = tuple(about.command) if about is not None else ("agent",)
         self.pid = about.agent.pid if about is not None else 0
         ended = keeper_folder.read_end(folder)
-        self._exit = ended.exit if ended is not None else Exit(code=None, signal=None, stderr="")
+        self._exit = ended.exit if ended is not None else AgentExit(code=None, signal=None, stderr="")
         self._batches = keeper_folder.read_batches(folder, last)
         self._sent = keeper_folder.read_sent(folder)
 
-    async def receive(self) -> Batch:
+    async def receive(self) -> LineBatch:
         batch = next(self._batches, None)
         if batch is None:
             raise LinkClosed(self._exit)
@@ -39,7 +39,7 @@ class DeadAgentLink:
     def stderr_tail(self) -> str:
         return self._exit.stderr
 
-    async def end(self, grace: float = END_GRACE) -> Exit:
+    async def end(self, grace: float = END_GRACE) -> AgentExit:
         return self._exit
 
     async def leave(self) -> None:

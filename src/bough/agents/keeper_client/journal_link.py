@@ -12,7 +12,7 @@ from bough.agents.keeper import process_tree
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper_client import keeper_folder, orphans
 from bough.agents.keeper_client.keeper_folder import AgentEnd, KeeperInfo, Tail
-from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
+from bough.agents.link import END_GRACE, AgentExit, LineBatch, LinkClosed
 from bough.agents.wait_shielded import shielded
 
 POLL = 0.1
@@ -28,13 +28,13 @@ class JournalLink:
         self._folder = folder
         self._about = about
         self._tail = Tail(folder, last)
-        self._batches: Generator[Batch] | None = None
+        self._batches: Generator[LineBatch] | None = None
         self._sent = keeper_folder.read_sent(folder)
         self._told_missing = False
         self._closed = asyncio.Event()
-        self._ending: asyncio.Task[Exit] | None = None
+        self._ending: asyncio.Task[AgentExit] | None = None
 
-    async def receive(self) -> Batch:
+    async def receive(self) -> LineBatch:
         while True:
             # Checked first, so that everything written before the end is read.
             ended = self._closed.is_set() or self._ended() is not None or not process_tree.alive(self._about.keeper)
@@ -73,7 +73,7 @@ class JournalLink:
     def stderr_tail(self) -> str:
         return self._exit().stderr
 
-    async def end(self, grace: float = END_GRACE) -> Exit:
+    async def end(self, grace: float = END_GRACE) -> AgentExit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(), name=f"agent {self.pid} end")
         return await shielded(self._ending)
@@ -81,16 +81,16 @@ class JournalLink:
     async def leave(self) -> None:
         self._closed.set()
 
-    async def _end(self) -> Exit:
+    async def _end(self) -> AgentExit:
         await orphans.end_keeper(self._folder)
         return self._exit()
 
     def _ended(self) -> AgentEnd | None:
         return keeper_folder.read_end(self._folder)
 
-    def _exit(self) -> Exit:
+    def _exit(self) -> AgentExit:
         ended = self._ended()
-        return ended.exit if ended is not None else Exit(code=None, signal=None, stderr="")
+        return ended.exit if ended is not None else AgentExit(code=None, signal=None, stderr="")
 
     async def _pause(self) -> None:
         try:

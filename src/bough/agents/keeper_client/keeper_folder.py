@@ -14,7 +14,7 @@ from bough.agents.keeper.files import EXIT, KEEPER
 from bough.agents.keeper.journal import NAME, is_damaged, read_journal
 from bough.agents.keeper.process_tree import Process
 from bough.agents.lines import LineSplitter
-from bough.agents.link import Batch, Exit
+from bough.agents.link import AgentExit, LineBatch
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ class AgentEnd(msgspec.Struct, frozen=True):
     reason: str | None = None
 
     @property
-    def exit(self) -> Exit:
-        return Exit(code=self.code, signal=self.signal, stderr=self.stderr)
+    def exit(self) -> AgentExit:
+        return AgentExit(code=self.code, signal=self.signal, stderr=self.stderr)
 
 
 def list_keepers(root: Path) -> list[Path]:
@@ -71,7 +71,7 @@ def is_alive(folder: Path) -> bool:
     return about is not None and process_tree.alive(about.keeper)
 
 
-def read_dead(folder: Path, after: int) -> tuple[list[bytes], Exit | None]:
+def read_dead(folder: Path, after: int) -> tuple[list[bytes], AgentExit | None]:
     """Returns the lines after this number in a dead keeper's journal, and the agent's end if it is known."""
     lines = [line for batch in read_batches(folder, after) for line in batch.lines]
     ended = read_end(folder)
@@ -90,7 +90,7 @@ def read_sent(folder: Path) -> set[str]:
     return keys
 
 
-def read_batches(folder: Path, after: int) -> Generator[Batch]:
+def read_batches(folder: Path, after: int) -> Generator[LineBatch]:
     """Yields the lines after this number of a dead keeper, in the blocks in which they were journalled, and says which
     are missing. Drops an incomplete line."""
     tail = Tail(folder, after)
@@ -110,7 +110,7 @@ class Tail:
         self._lost = ""
         self._splitter = LineSplitter()
 
-    def read(self) -> Generator[Batch]:
+    def read(self) -> Generator[LineBatch]:
         """Yields the lines that were not yielded before."""
         with contextlib.suppress(FileNotFoundError):
             for head, payload in read_journal(self._path, self._offset):
@@ -126,18 +126,18 @@ class Tail:
                 lines = self._splitter.feed(frames.lines_after(self._last, head, payload))
                 self._last += len(lines)
                 if lines:
-                    yield Batch(lines, self._last, self._lost)
+                    yield LineBatch(lines, self._last, self._lost)
                     self._lost = ""
 
-    def missing_at_end(self, ended: AgentEnd | None) -> Generator[Batch]:
+    def missing_at_end(self, ended: AgentEnd | None) -> Generator[LineBatch]:
         """Yields a batch without lines if the journal of an agent that has ended is known to lack its last lines."""
         # A folder without a journal is about to be removed, after everything was stored.
         with contextlib.suppress(FileNotFoundError):
             if ended is not None and ended.last > self._last:
-                yield Batch([], self._last, _missing(self._last + 1, ended.last))
+                yield LineBatch([], self._last, _missing(self._last + 1, ended.last))
             elif is_damaged(self._path, self._offset) or self._highest < self._after:
                 lost = f"The agent's journal is damaged: what the agent said after line {self._last} may be missing."
-                yield Batch([], self._last, lost)
+                yield LineBatch([], self._last, lost)
 
 
 def _missing(first: int, last: int) -> str:

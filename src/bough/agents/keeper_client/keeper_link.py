@@ -21,7 +21,7 @@ from bough.agents.keeper_client import keeper_folder, orphans
 from bough.agents.keeper_client.keeper_folder import AgentEnd, KeeperInfo
 from bough.agents.keeper_client.keeper_stream import KeeperStream
 from bough.agents.keeper_client.orphans import END_MARGIN, wait_until
-from bough.agents.link import END_GRACE, Batch, Exit, LinkClosed
+from bough.agents.link import END_GRACE, AgentExit, LineBatch, LinkClosed
 from bough.agents.wait_shielded import shielded
 from bough.errors import AgentFailed
 
@@ -60,10 +60,10 @@ class KeeperLink:
         self._stderr = bytearray()
         self._ended: AgentEnd | None = None
         self._left = False
-        self._journal: Generator[Batch] | None = None
+        self._journal: Generator[LineBatch] | None = None
         self._unsent: deque[tuple[str, bytes, asyncio.Future[str]]] = deque()
         self._in_flight = False
-        self._ending: asyncio.Task[Exit] | None = None
+        self._ending: asyncio.Task[AgentExit] | None = None
         self._on_network: Callable[[dict[str, Any]], None] | None = None
         self._network: list[dict[str, Any]] = []  # Messages of the proxy that came before anybody listened.
         for code, text in welcome.notes:
@@ -75,7 +75,7 @@ class KeeperLink:
     async def __aexit__(self, *_: object) -> None:
         await self.end()
 
-    async def receive(self) -> Batch:
+    async def receive(self) -> LineBatch:
         batch = await self.stream.batch()
         if batch is None and self._ended is None and not self._left:
             batch = await self._read_journal()
@@ -126,7 +126,7 @@ class KeeperLink:
         self._left = True
         await self.stream.close()
 
-    async def end(self, grace: float = END_GRACE) -> Exit:
+    async def end(self, grace: float = END_GRACE) -> AgentExit:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(grace), name=f"agent {self.pid} end")
         return await shielded(self._ending)
@@ -183,7 +183,7 @@ class KeeperLink:
 
     # After the keeper is gone
 
-    async def _read_journal(self) -> Batch | None:
+    async def _read_journal(self) -> LineBatch | None:
         """Returns lines that the keeper journalled and could not send."""
         if self._journal is None:
             await wait_until(lambda: not self._alive() or self._read_end() is not None, DEATH_WAIT)
@@ -201,12 +201,16 @@ class KeeperLink:
     def _read_end(self) -> AgentEnd | None:
         return keeper_folder.read_end(self.folder)
 
-    def _exit(self) -> Exit:
-        return self._ended.exit if self._ended is not None else Exit(code=None, signal=None, stderr=self.stderr_tail())
+    def _exit(self) -> AgentExit:
+        return (
+            self._ended.exit
+            if self._ended is not None
+            else AgentExit(code=None, signal=None, stderr=self.stderr_tail())
+        )
 
     # The end
 
-    async def _end(self, grace: float) -> Exit:
+    async def _end(self, grace: float) -> AgentExit:
         ended: AgentEnd | None = None
         if self.stream.open:
             self.stream.write(frames.message(frames.END, grace=grace))

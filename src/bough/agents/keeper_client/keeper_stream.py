@@ -8,7 +8,7 @@ from typing import cast
 from bough.agents.keeper import frames
 from bough.agents.keeper.frames import HEADER, Frame
 from bough.agents.lines import LineSplitter
-from bough.agents.link import Batch
+from bough.agents.link import LineBatch
 
 UNDELIVERED_LIMIT = 4 * 1024 * 1024
 """Bytes of undelivered lines beyond which reading pauses. The keeper's journal holds the rest."""
@@ -31,7 +31,7 @@ class KeeperStream(asyncio.Protocol):
         self._splitter = LineSplitter()
         self._left = 0  # Bytes of a LINES frame that are still to come.
         self._data = b""  # The beginning of any other frame.
-        self._batches: deque[tuple[int, Batch]] = deque()
+        self._batches: deque[tuple[int, LineBatch]] = deque()
         self._undelivered = 0
         self._paused = False
         self._changed = asyncio.Event()
@@ -45,7 +45,7 @@ class KeeperStream(asyncio.Protocol):
         """Whether the keeper can be written to."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def batch(self) -> Batch | None:
+    async def batch(self) -> LineBatch | None:
         """Returns the next lines, or None when nothing more will come."""
         while not self._batches:
             if self.ended:
@@ -125,6 +125,6 @@ class KeeperStream(asyncio.Protocol):
         lines = self._splitter.feed(part)
         if lines:
             self.last += len(lines)
-            self._batches.append((len(part), Batch(lines, self.last)))
+            self._batches.append((len(part), LineBatch(lines, self.last)))
             self._undelivered += len(part)
             self._changed.set()

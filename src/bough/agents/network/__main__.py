@@ -12,9 +12,9 @@ import socket
 import sys
 from typing import Any
 
-from bough.agents.network.control import LINE_LIMIT, Control, doors_of, handle
-from bough.agents.network.gate import Gate
-from bough.agents.network.proxy import Door, Proxy
+from bough.agents.network.control import LINE_LIMIT, ControlConnection, doors_of, handle
+from bough.agents.network.gate import HostGate
+from bough.agents.network.proxy import LocalService, Proxy
 
 CONTROL_FD, PORTS_FD = 3, 4
 MOST_PORTS = 64
@@ -56,11 +56,11 @@ class Failures:
 async def run(control_socket: socket.socket, ports: socket.socket) -> None:
     """Serves until the keeper closes its socket."""
     reader, writer = await asyncio.open_unix_connection(sock=control_socket, limit=LINE_LIMIT)
-    control = Control(reader, writer)
+    control = ControlConnection(reader, writer)
     start = await control.receive()
     if start is None:
         return
-    gate = Gate(start["hosts"], start["trusted"], control.ask, start.get("services", ()))
+    gate = HostGate(start["hosts"], start["trusted"], control.ask, start.get("services", ()))
     proxy = Proxy(gate, control.note)
     opening = asyncio.create_task(open_all(proxy, ports, [None, *doors_of(start)]))
     try:
@@ -71,7 +71,7 @@ async def run(control_socket: socket.socket, ports: socket.socket) -> None:
         await proxy.close()
 
 
-async def open_all(proxy: Proxy, ports: socket.socket, doors: list[Door | None]) -> list[asyncio.Server]:
+async def open_all(proxy: Proxy, ports: socket.socket, doors: list[LocalService | None]) -> list[asyncio.Server]:
     """Serves the ports that the box hands over, then lets the agent start. Returns the servers."""
     with ports:
         opened, listeners = await receive_ports(ports)

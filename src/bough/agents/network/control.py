@@ -13,8 +13,8 @@ import sys
 import time
 from typing import Any
 
-from bough.agents.network.hosts import Target, parse_target
-from bough.agents.network.proxy import Door, Proxy
+from bough.agents.network.hosts import HostAndPort, parse_target
+from bough.agents.network.proxy import LocalService, Proxy
 
 LINE_LIMIT = 4 * 1024 * 1024
 """Bytes of a message; lists of hosts are far shorter."""
@@ -23,7 +23,7 @@ MOST_LOGGED = 1000
 MORE = "Further ones are not logged until the next prompt."
 
 
-class Control:
+class ControlConnection:
     """The connection to the keeper."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,7 +40,7 @@ class Control:
         """Asks whether a host may be reached."""
         self._send({"ask": name})
 
-    def note(self, target: Target, decision: str, reason: str) -> None:
+    def note(self, target: HostAndPort, decision: str, reason: str) -> None:
         """Logs a decision, the first time that it is made about this target since the last prompt. Each decision has
         its own bound, so that many denials do not hide what was allowed."""
         logged = self._logged.setdefault(decision, set())
@@ -60,12 +60,12 @@ class Control:
         self._writer.write(json.dumps(message).encode() + b"\n")
 
 
-def doors_of(start: dict[str, Any]) -> list[Door]:
+def doors_of(start: dict[str, Any]) -> list[LocalService]:
     """Returns the doors of a start, in the order of the box's ports after the first."""
-    return [Door(parse_target(door["target"]), door.get("path", "")) for door in start["doors"]]
+    return [LocalService(parse_target(door["target"]), door.get("path", "")) for door in start["doors"]]
 
 
-def handle(control: Control, proxy: Proxy, message: dict[str, Any]) -> None:
+def handle(control: ControlConnection, proxy: Proxy, message: dict[str, Any]) -> None:
     """Carries out a message of the keeper."""
     if "hosts" in message:
         same_turn = message.get("same_turn", False) is True

@@ -6,7 +6,7 @@ import socket
 from itertools import zip_longest
 
 from bough.agents.network.addresses import Reach, is_within
-from bough.agents.network.hosts import Target
+from bough.agents.network.hosts import HostAndPort
 
 RESOLVE_WITHIN = 15.0
 CONNECT_WITHIN = 15.0
@@ -26,7 +26,7 @@ class NotPublic(Unreachable):
     """A host whose name leads into this machine or its network, where programs trust whoever is inside."""
 
 
-async def dial(target: Target, reach: Reach) -> socket.socket:
+async def dial(target: HostAndPort, reach: Reach) -> socket.socket:
     """Returns a connected socket. Raises `NotPublic` if the target has only addresses that it may not have, and
     `Unreachable`."""
     addresses = await _resolve(target)
@@ -99,7 +99,7 @@ def _alternating(addresses: list[ResolvedAddress]) -> list[ResolvedAddress]:
     return ordered[:MOST_ADDRESSES]
 
 
-async def _resolve(target: Target) -> list[ResolvedAddress]:
+async def _resolve(target: HostAndPort) -> list[ResolvedAddress]:
     """Returns the addresses of a host. They are used as they are, so that a name cannot change in between."""
     loop = asyncio.get_running_loop()
     try:

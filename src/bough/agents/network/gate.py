@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from bough.agents.network.addresses import Reach
-from bough.agents.network.hosts import HostList, Target, is_address, is_loopback
+from bough.agents.network.hosts import HostAndPort, HostList, is_address, is_loopback
 
 HOLD = 300.0
 """Seconds that a connection waits for a person's answer. Most programs give up before."""
@@ -23,14 +23,14 @@ OVER = "It is not on the list of allowed hosts, and the turn in which a person w
 STILL_ASKED = "It is not on the list of allowed hosts. A person was asked and has not answered yet; try again later."
 
 
-class Verdict(NamedTuple):
+class HostVerdict(NamedTuple):
     """Whether a connection is allowed, and a sentence that says why not."""
 
     allowed: bool
     reason: str = ""
 
 
-class Gate:
+class HostGate:
     """The hosts of one box. `ask` sends a question with the target's name; `answer` delivers the answer."""
 
     def __init__(
@@ -46,34 +46,34 @@ class Gate:
         # Endpoints by address that a person has configured.
         self._trusted = frozenset(trusted)
         self._ask = ask
-        self._questions: dict[str, asyncio.Future[Verdict]] = {}
-        self._answers: dict[str, Verdict] = {}
+        self._questions: dict[str, asyncio.Future[HostVerdict]] = {}
+        self._answers: dict[str, HostVerdict] = {}
 
-    def reach(self, target: Target) -> Reach:
+    def reach(self, target: HostAndPort) -> Reach:
         """Returns which addresses an allowed target may have. Only a list can open more than public ones."""
         if target.endpoint in self._trusted:
             return "any"
         return "internal" if self._hosts.has_internal(target) else "public"
 
-    async def decide(self, target: Target) -> Verdict:
+    async def decide(self, target: HostAndPort) -> HostVerdict:
         """Returns whether a connection is allowed. Waits for a person's answer, but not forever."""
         return self.known(target) or await self._question(target.name)
 
-    def known(self, target: Target) -> Verdict | None:
+    def known(self, target: HostAndPort) -> HostVerdict | None:
         """Returns whether a connection is allowed now; None if a person must be asked."""
         if target.endpoint in self._trusted:
-            return Verdict(True)
+            return HostVerdict(True)
         if is_loopback(target.host):
-            return Verdict(False, LOCAL)
+            return HostVerdict(False, LOCAL)
         if is_address(target.host):
-            return Verdict(False, ADDRESS)
+            return HostVerdict(False, ADDRESS)
         if target in self._hosts or target in self._services:
-            return Verdict(True)
+            return HostVerdict(True)
         return self._answers.get(target.name)
 
     def answer(self, name: str, *, allowed: bool, reason: str, remembered: bool) -> None:
         """Takes the server's answer about a host; it counts until the next prompt, unless it is not remembered."""
-        verdict = Verdict(allowed, reason)
+        verdict = HostVerdict(allowed, reason)
         if remembered and (name in self._answers or len(self._answers) < MOST_ANSWERS):
             self._answers[name] = verdict
         self._settle(name, verdict)
@@ -86,22 +86,22 @@ class Gate:
         if not same_turn:
             # Whatever was not answered until now never will be.
             for name in list(self._questions):
-                self._settle(name, Verdict(False, OVER))
+                self._settle(name, HostVerdict(False, OVER))
 
-    def _settle(self, name: str, verdict: Verdict) -> None:
+    def _settle(self, name: str, verdict: HostVerdict) -> None:
         question = self._questions.pop(name, None)
         if question is not None and not question.done():
             question.set_result(verdict)
 
-    async def _question(self, name: str) -> Verdict:
+    async def _question(self, name: str) -> HostVerdict:
         question = self._questions.get(name)
         if question is None:
             if len(self._questions) >= MOST_QUESTIONS:
-                return Verdict(False, TOO_MANY)
+                return HostVerdict(False, TOO_MANY)
             question = self._questions[name] = asyncio.get_running_loop().create_future()
             self._ask(name)
         try:
             async with asyncio.timeout(HOLD):
                 return await asyncio.shield(question)
         except TimeoutError:
-            return Verdict(False, STILL_ASKED)
+            return HostVerdict(False, STILL_ASKED)

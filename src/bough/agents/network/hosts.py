@@ -22,7 +22,7 @@ class BadHost(ValueError):
     """A text that names no host, with a sentence that says why."""
 
 
-class Target(NamedTuple):
+class HostAndPort(NamedTuple):
     """The host and port of a connection. The host is a name in lower case, or an address."""
 
     host: str
@@ -39,18 +39,18 @@ class Target(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_target(text: str, default_port: int | None = None) -> Target:
+def parse_target(text: str, default_port: int | None = None) -> HostAndPort:
     """Reads `host:port`; addresses are accepted, IPv6 ones in brackets. Raises `BadHost`."""
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
             raise BadHost("An IPv6 address must be in brackets.")
-        return Target(_address(host), _port(rest[1:] if rest else None, default_port))
+        return HostAndPort(_address(host), _port(rest[1:] if rest else None, default_port))
     host, colon, port = text.partition(":")
-    return Target(parse_host(host), _port(port if colon else None, default_port))
+    return HostAndPort(parse_host(host), _port(port if colon else None, default_port))
 
 
-def target_of_url(url: str) -> Target | None:
+def target_of_url(url: str) -> HostAndPort | None:
     """Returns the host and port of a URL; None if it has none that could be reached."""
     try:
         parts = urlsplit(url)
@@ -135,11 +135,11 @@ class HostList:
         self._internal = {pattern.removeprefix(INTERNAL) for pattern in listed if pattern.startswith(INTERNAL)}
         self._names = {pattern.removeprefix(INTERNAL) for pattern in listed}
 
-    def __contains__(self, target: Target) -> bool:
+    def __contains__(self, target: HostAndPort) -> bool:
         """Returns whether a target is allowed: by its own name, or by a wildcard for a domain above it."""
         return _matches(target, self._names)
 
-    def has_internal(self, target: Target) -> bool:
+    def has_internal(self, target: HostAndPort) -> bool:
         """Returns whether a target may also have an address of a private network."""
         return _matches(target, self._internal)
 
@@ -152,7 +152,7 @@ class HostList:
         return any(spelling in names for spelling in _spellings(host, int(port) if port else None))
 
 
-def _matches(target: Target, names: set[str]) -> bool:
+def _matches(target: HostAndPort, names: set[str]) -> bool:
     if is_address(target.host):
         return False
     return any(spelling in names for spelling in _spellings(target.host, target.port))

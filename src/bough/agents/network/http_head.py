@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from bough.agents.network.hosts import BadHost, Target, parse_target
+from bough.agents.network.hosts import BadHost, HostAndPort, parse_target
 
 HEAD_LIMIT = 64 * 1024
 """Bytes of a request's head; clients send a few kilobytes."""
@@ -63,7 +63,7 @@ def parse_request(head: bytes) -> Request:
     return Request(words[0], words[1], headers)
 
 
-def connect_target(request: Request) -> Target:
+def connect_target(request: Request) -> HostAndPort:
     """Returns the target of a CONNECT request."""
     try:
         return parse_target(request.target)
@@ -71,7 +71,7 @@ def connect_target(request: Request) -> Target:
         raise BadRequest(str(error)) from error
 
 
-def plain_target(request: Request) -> Target:
+def plain_target(request: Request) -> HostAndPort:
     """Returns the target of a request for `http://host/path`."""
     scheme, separator, _ = request.target.partition("://")
     if not separator:
@@ -84,7 +84,7 @@ def plain_target(request: Request) -> Target:
         raise BadRequest(str(error)) from error
 
 
-def origin_head(request: Request, target: Target, path: str) -> bytes:
+def origin_head(request: Request, target: HostAndPort, path: str) -> bytes:
     """Returns the head for the host itself. It names the host that was allowed, and ends the connection with the
     answer, so that no second request follows the first."""
     host = target.endpoint.removesuffix(":80")

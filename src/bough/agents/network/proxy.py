@@ -9,10 +9,10 @@ from typing import NamedTuple
 from bough.agents.network import http_head, streams
 from bough.agents.network.addresses import Reach
 from bough.agents.network.dial import NotPublic, Unreachable, dial
-from bough.agents.network.gate import TOO_MANY, Gate, Verdict
-from bough.agents.network.hosts import Target
+from bough.agents.network.gate import TOO_MANY, HostGate, HostVerdict
+from bough.agents.network.hosts import HostAndPort
 from bough.agents.network.http_head import HEAD_LIMIT, BadRequest, Request
-from bough.agents.network.streams import BLOCK, Stream
+from bough.agents.network.streams import BLOCK, StreamPair
 
 HEAD_WITHIN = 60.0
 """Seconds for a client to send its request."""
@@ -24,15 +24,15 @@ WATCH = 1.0
 """Seconds between looks whether a client that waits for an answer is still there."""
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
-Note = Callable[[Target, str, str], None]
+Note = Callable[[HostAndPort, str, str], None]
 """Writes down a decision: the target, `allowed`, `denied` or `failed`, and the reason."""
 
 
-class Door(NamedTuple):
+class LocalService(NamedTuple):
     """A service of this machine that is reached through a port of the box. With a path, only requests for this path
     pass; otherwise everything does."""
 
-    target: Target
+    target: HostAndPort
     path: str = ""
 
 
@@ -43,12 +43,12 @@ class ClientGone(Exception):
 class Proxy:
     """Serves one box. `note` writes down decisions."""
 
-    def __init__(self, gate: Gate, note: Note) -> None:
+    def __init__(self, gate: HostGate, note: Note) -> None:
         self.gate = gate
         self._note = note
         self._connections: set[asyncio.Task[None]] = set()
         # The hosts to which connections through the proxy lead.
-        self._targets: dict[asyncio.Task[None], Target] = {}
+        self._targets: dict[asyncio.Task[None], HostAndPort] = {}
         self._waiting = 0
 
     @property
@@ -56,7 +56,7 @@ class Proxy:
         """The number of connections."""
         return len(self._connections)
 
-    async def listen(self, listener: socket.socket, door: Door | None = None) -> asyncio.Server:
+    async def listen(self, listener: socket.socket, door: LocalService | None = None) -> asyncio.Server:
         """Serves a port of the box: a door, or the proxy itself."""
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -65,7 +65,7 @@ class Proxy:
             self._connections.add(task)
             task.add_done_callback(self._forget)
             with contextlib.suppress(asyncio.CancelledError):  # By `close`; asyncio would log it as an error.
-                await self._serve(task, Stream(reader, writer), door)
+                await self._serve(task, StreamPair(reader, writer), door)
 
         return await asyncio.start_server(connected, sock=listener, limit=HEAD_LIMIT)
 
@@ -87,7 +87,7 @@ class Proxy:
         self._connections.discard(task)
         self._targets.pop(task, None)
 
-    async def _serve(self, task: asyncio.Task[None], client: Stream, door: Door | None) -> None:
+    async def _serve(self, task: asyncio.Task[None], client: StreamPair, door: LocalService | None) -> None:
         try:
             with contextlib.suppress(OSError, TimeoutError):
                 if len(self._connections) > MOST_CONNECTIONS:
@@ -106,7 +106,7 @@ class Proxy:
         finally:
             client.writer.transport.abort()
 
-    async def _serve_request(self, task: asyncio.Task[None], client: Stream) -> None:
+    async def _serve_request(self, task: asyncio.Task[None], client: StreamPair) -> None:
         """Serves one request to the proxy."""
         try:
             async with asyncio.timeout(HEAD_WITHIN):
@@ -139,13 +139,13 @@ class Proxy:
             self._note(target, "failed", str(error))
             await _refuse(client, 502, f"The connection to {target.endpoint} failed. {error}")
 
-    async def _decide(self, client: Stream, target: Target) -> Verdict:
+    async def _decide(self, client: StreamPair, target: HostAndPort) -> HostVerdict:
         """Asks the gate. Raises `ClientGone` if the client does not wait for the answer."""
         known = self.gate.known(target)
         if known is not None:
             return known
         if self._waiting >= MOST_WAITING:
-            return Verdict(False, TOO_MANY)
+            return HostVerdict(False, TOO_MANY)
         self._waiting += 1
         decision = asyncio.create_task(self.gate.decide(target))
         try:
@@ -157,7 +157,7 @@ class Proxy:
             self._waiting -= 1
             decision.cancel()
 
-    async def _serve_path(self, client: Stream, door: Door) -> None:
+    async def _serve_path(self, client: StreamPair, door: LocalService) -> None:
         """Passes one request for the door's path on, and the answer back. Everything else at that service stays closed:
         the client gets one request for each connection, and no more than the body that its head announces."""
         try:
@@ -188,23 +188,23 @@ def _length(request: Request) -> int:
     return int(text)
 
 
-def _blocked(target: Target, reason: str) -> str:
+def _blocked(target: HostAndPort, reason: str) -> str:
     return f"Bough's sandbox blocked the connection to {target.endpoint}. {reason}"
 
 
 @contextlib.asynccontextmanager
-async def _connected(target: Target, reach: Reach) -> AsyncGenerator[Stream]:
+async def _connected(target: HostAndPort, reach: Reach) -> AsyncGenerator[StreamPair]:
     sock = await dial(target, reach)
     reader, writer = await asyncio.open_connection(sock=sock, limit=BLOCK)
     try:
-        yield Stream(reader, writer)
+        yield StreamPair(reader, writer)
     except BaseException:
         writer.transport.abort()
         raise
     await streams.close(writer)
 
 
-async def _refuse(client: Stream, status: int, text: str) -> None:
+async def _refuse(client: StreamPair, status: int, text: str) -> None:
     """Answers with a refusal."""
     client.writer.write(http_head.refusal(status, text))
     await streams.finish(client)

@@ -16,20 +16,20 @@ CLOSE_WITHIN = 5.0
 """Seconds for a peer to read the rest before its connection is cut."""
 
 
-class Stream(NamedTuple):
+class StreamPair(NamedTuple):
     """Both directions of a connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
 
-async def pass_on(client: Stream, host: Stream) -> None:
+async def pass_on(client: StreamPair, host: StreamPair) -> None:
     """Passes everything on in both directions until both have ended. A broken connection ends both; a side that only
     ends its own data still receives the rest."""
     await _run(asyncio.FIRST_EXCEPTION, copy(client.reader, host.writer), copy(host.reader, client.writer))
 
 
-async def exchange(client: Stream, host: socket.socket, head: bytes, length: int) -> None:
+async def exchange(client: StreamPair, host: socket.socket, head: bytes, length: int) -> None:
     """Passes a head and a body of this length on, and the answer back. Ends with the answer, which may come before the
     whole body was read: a host that reads no more is heard nevertheless, since its socket is read and written
     independently. Without a client, it ends after a while."""
@@ -56,7 +56,7 @@ async def exchange(client: Stream, host: socket.socket, head: bytes, length: int
     await finish(client)
 
 
-async def finish(client: Stream) -> None:
+async def finish(client: StreamPair) -> None:
     """Ends our side, and reads the rest of a request for a moment: closing a connection with unread data would take the
     answer away from the client."""
     await client.writer.drain()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from bough.agents.keeper.agent_process import PORTS_FD
 from bough.agents.network import open_ports
-from bough.agents.network.hosts import Target, is_endpoint, is_loopback, parse_target, target_of_url
+from bough.agents.network.hosts import HostAndPort, is_endpoint, is_loopback, parse_target, target_of_url
 from bough.agents.sandbox.socket_filter import socket_filter
 from bough.errors import AgentFailed
 
@@ -103,7 +103,7 @@ def _open_tools(url: str, doors: Doors) -> str | None:
     return f"http://{LOCALHOST}:{target.port}{parts.path}"
 
 
-def _place(target: Target, doors: Doors, trusted: list[str]) -> None:
+def _place(target: HostAndPort, doors: Doors, trusted: list[str]) -> None:
     """Makes an endpoint reachable: one on this machine through a port of the box, any other through the proxy. The
     first target of a port counts."""
     if not is_loopback(target.host):

@@ -26,7 +26,7 @@ Kind = Literal["hidden", "private", "read", "write"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class BoxLimits:
     """The limits of one box: bytes of memory for each process, processes and open files."""
 
     memory: int
@@ -95,7 +95,7 @@ def arguments(program: str, box: Box) -> list[str]:
     return [*command, "--chdir", box.cwd]
 
 
-def limited(program: str | None, limits: Limits) -> list[str]:
+def limited(program: str | None, limits: BoxLimits) -> list[str]:
     """Returns the command that sets the limits, before the agent's command; nothing without `prlimit`.
 
     It runs inside the box: there the kernel counts only the processes of the box.

@@ -22,7 +22,7 @@ LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 SECOND_SET = 0x40000000
 
 
-class Machine(NamedTuple):
+class SocketCallNumbers(NamedTuple):
     """One architecture's name for the kernel, its calls that create sockets, and those of its 32-bit programs."""
 
     architecture: int
@@ -31,8 +31,8 @@ class Machine(NamedTuple):
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, (41, 53), (102, 359, 360)),
-    "aarch64": Machine(0xC00000B7, (198, 199), (102, 281, 288)),
+    "x86_64": SocketCallNumbers(0xC000003E, (41, 53), (102, 359, 360)),
+    "aarch64": SocketCallNumbers(0xC00000B7, (198, 199), (102, 281, 288)),
 }
 
 

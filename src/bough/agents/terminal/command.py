@@ -23,7 +23,7 @@ LINGER = 0.2
 STATE_FILE_LIMIT = 4 << 20
 
 
-class Exit(msgspec.Struct):
+class CommandExit(msgspec.Struct):
     """The end of a command: with a code, or by a signal."""
 
     code: int | None
@@ -80,7 +80,7 @@ class Command:
         self._mark = mark
         self._state_file = state_file
         self.shell_state: ShellState | None = None
-        self.exit = Exit(None, None)
+        self.exit = CommandExit(None, None)
 
     async def run(self, cwd: str, env: dict[str, str], take: Callable[[bytes], None]) -> None:
         """Runs the command. Raises OSError or ValueError if it cannot start. When cancelled, ends all its processes."""
@@ -133,7 +133,7 @@ class Command:
             raise
 
     def _ended(self, code: int) -> None:
-        self.exit = Exit(code, None) if code >= 0 else Exit(None, _signal_name(-code))
+        self.exit = CommandExit(code, None) if code >= 0 else CommandExit(None, _signal_name(-code))
 
 
 def _signal_name(number: int) -> str:

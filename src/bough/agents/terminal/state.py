@@ -13,11 +13,11 @@ from bough.agents.acp_server.records import (
     SettingRecord,
     ShellRecord,
 )
-from bough.agents.acp_server.session_store import SessionFile, SessionState, SessionStore
+from bough.agents.acp_server.session_store import RecordedSession, SessionFile, SessionStore
 from bough.agents.terminal.prompts import read_command
 
 
-class TerminalState(SessionState):
+class TerminalState(RecordedSession):
     """The result of applying a session's records in order."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bough.agents.acp_server.updates import SessionUpdates, ToolCall, new_id, text_content
 from bough.agents.json_rpc import Json
-from bough.agents.terminal.command import Exit
+from bough.agents.terminal.command import CommandExit
 from bough.agents.terminal.state import TerminalState
 
 
@@ -27,7 +27,7 @@ class CommandCall(ToolCall):
         """Sends the output so far, without recording it."""
         self._updates.send({"sessionUpdate": "tool_call_update", "toolCallId": self.id, "content": _content(output)})
 
-    def end(self, exit: Exit, output: str, *, cancelled: bool = False) -> None:
+    def end(self, exit: CommandExit, output: str, *, cancelled: bool = False) -> None:
         """Reports how the command ended, with its output."""
         self.update(
             status="completed" if exit.code == 0 and not cancelled else "failed",
@@ -46,7 +46,7 @@ def ended_early(call_id: str) -> Json:
     return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, **_failure(reason)}
 
 
-def summary(exit: Exit, output: str) -> str:
+def summary(exit: CommandExit, output: str) -> str:
     """Returns a short message about the end of a command."""
     if exit.signal is not None:
         return f"killed by {exit.signal}"

@@ -42,7 +42,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "approvals.policy": ("policy",),
     "commands.watch": ("watch",),
     "commands.search": ("search",),
-    "commands.acp": ("acp",),
+    "commands.acp": ("acp", "mcp-stdio"),
     "agents.command": ("agents",),
     "commands.mcp": ("mcp",),
     "commands.export": ("export",),

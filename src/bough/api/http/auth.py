@@ -49,7 +49,7 @@ class Grant:
         return self.key is None and self.token_id is None
 
 
-class Gate:
+class RequestGate:
     """Checks every request before it reaches a route."""
 
     def __init__(

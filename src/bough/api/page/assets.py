@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,11 +27,14 @@ KINDS = {
     ".woff2": "font/woff2",
 }
 INDEX = "/index.html"
+# The files of `web/public`, whose names contain no hash; their routes must be known before the page is built.
+PUBLIC = ("/icon.svg", "/manifest.webmanifest", "/theme.js")
 HASHED = "/assets/"
+LARGEST_NOTE = 4000
 
 
 @dataclass(frozen=True)
-class File:
+class PageFile:
     """A file of the page in all of its encodings."""
 
     kind: str
@@ -48,17 +53,32 @@ class BuiltPage:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._built: int | None = None
-        self._files: dict[str, File] = {}
+        self._files: dict[str, PageFile] = {}
         self._refresh()
 
-    def find(self, path: str) -> File | None:
+    def find(self, path: str) -> PageFile | None:
         """Returns the file for a URL path, if there is one."""
         self._refresh()
         return self._files.get(path)
 
+    def unbuilt(self) -> str | None:
+        """Returns why there is no page: an empty text while it is being built, and None if nothing builds it."""
+        try:
+            note = os.open(build_note(self._folder), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            # Whoever builds the page holds an exclusive lock meanwhile, and writes why it failed.
+            fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return os.read(note, LARGEST_NOTE).decode("utf-8", "replace") or None
+        except BlockingIOError:
+            return ""
+        finally:
+            os.close(note)
+
     def unhashed_paths(self) -> list[str]:
         """Returns the paths of the files next to the index, such as icons, whose names contain no hash."""
-        return sorted(path for path in self._files if path.count("/") == 1 and path != INDEX)
+        return sorted({*PUBLIC, *(path for path in self._files if path.count("/") == 1 and path != INDEX)})
 
     def _refresh(self) -> None:
         """Reads all files again after a new build. During a build there is no index, and the old files stay in use."""
@@ -71,9 +91,14 @@ class BuiltPage:
             pass
 
 
-def _read(folder: Path) -> dict[str, File]:
+def build_note(folder: Path) -> Path:
+    """Returns the file that is locked while the page is being built, and that says why the last build failed."""
+    return folder.with_name(f"{folder.name}.building")
+
+
+def _read(folder: Path) -> dict[str, PageFile]:
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    files: dict[str, File] = {}
+    files: dict[str, PageFile] = {}
     for name, path in paths.items():
         if path.suffix in ENCODINGS.values() and name.removesuffix(path.suffix) in paths:
             continue
@@ -84,7 +109,7 @@ def _read(folder: Path) -> dict[str, File]:
             if name + suffix in paths
         }
         tag = hashlib.sha256(forms[IDENTITY]).hexdigest()[:16]
-        files[f"/{name}"] = File(KINDS.get(path.suffix, "application/octet-stream"), tag, forms)
+        files[f"/{name}"] = PageFile(KINDS.get(path.suffix, "application/octet-stream"), tag, forms)
     return files
 
 

@@ -14,9 +14,10 @@ from litestar.params import QueryParameter
 from litestar.response import Redirect
 from litestar.types import Scope
 
-from bough.api.http import static_pages
-from bough.api.http.auth import Gate, origin_text
-from bough.api.page.assets import HASHED, IDENTITY, INDEX, BuiltPage, File
+from bough.api.http import built_in_pages
+from bough.api.http.auth import RequestGate, origin_text
+from bough.api.http.server_parts import parts_of
+from bough.api.page.assets import HASHED, IDENTITY, INDEX, BuiltPage, PageFile
 from bough.core.access.page_keys import LIFETIME
 
 BUILT = Path(__file__).parents[2] / "web"
@@ -48,7 +49,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-PAGE_HEADERS = {"content-security-policy": POLICY, **static_pages.ALWAYS}
+PAGE_HEADERS = {"content-security-policy": POLICY, **built_in_pages.ALWAYS}
 # A file with a hash in its name never changes; browsers revalidate all others each time.
 FOREVER = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
@@ -80,7 +81,7 @@ def opened_by_cookie(scope: Scope) -> bool:
     return path.startswith(HASHED) or path in STATIC_PAGES or (not more and "." in first and first != "openapi.json")
 
 
-def router(gate: Gate, folder: Path) -> Router:
+def router(folder: Path) -> Router:
     """Returns the routes of the page in `folder`, which may be built later."""
     built = BuiltPage(folder)
 
@@ -89,13 +90,17 @@ def router(gate: Gate, folder: Path) -> Router:
     async def index(
         request: Request[Any, Any, Any], token: Annotated[str | None, QueryParameter(name="token")] = None
     ) -> Response[Any]:
+        gate = parts_of(request).gate
+        page = built.find(INDEX)
         if token is not None and (granted := gate.by_token(token, "page")) is not None:
+            if page is None:
+                # Only the page can redeem a ticket, so the link stays as it is until there is one.
+                return _static(built_in_pages.unbuilt(built.unbuilt()))
             return _signed_in(gate, request, granted.token_id)
         if request.scope["state"].get("grant") is None and not gate.has_page_cookie(request.scope):
             return _locked(request)
-        page = built.find(INDEX)
         if page is None:
-            return _static(static_pages.MISSING)
+            return _static(built_in_pages.unbuilt(built.unbuilt()))
         return _answer(request, page, PAGE_HEADERS)
 
     # Files without a hash are registered under their current names; hashed names change with each build.
@@ -111,7 +116,7 @@ def router(gate: Gate, folder: Path) -> Router:
     return Router("/", route_handlers=[index, file])
 
 
-def _answer(request: Request[Any, Any, Any], file: File, headers: dict[str, str]) -> Response[Any]:
+def _answer(request: Request[Any, Any, Any], file: PageFile, headers: dict[str, str]) -> Response[Any]:
     headers = {**headers, "vary": "accept-encoding"}
     if file.tag in request.headers.get("if-none-match", "") and "etag" in headers:
         return Response(None, status_code=304, headers=headers)
@@ -125,12 +130,12 @@ def _locked(request: Request[Any, Any, Any]) -> Response[Any]:
     """Returns the locked page. Browsers omit our cookie when a link on another site leads here, so such a request gets
     a page that reloads the address."""
     if request.headers.get("sec-fetch-site") in ELSEWHERE:
-        return _static(static_pages.reload_page(_address(request)))
-    return _static(static_pages.LOCKED, 401)
+        return _static(built_in_pages.reload_page(_address(request)))
+    return _static(built_in_pages.LOCKED, 401)
 
 
 def _static(text: str, status: int = 200) -> Response[str]:
-    return Response(text, status_code=status, media_type=static_pages.HTML, headers=static_pages.headers(text))
+    return Response(text, status_code=status, media_type=built_in_pages.HTML, headers=built_in_pages.headers(text))
 
 
 def _address(request: Request[Any, Any, Any]) -> str:
@@ -144,7 +149,7 @@ def _address(request: Request[Any, Any, Any]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _signed_in(gate: Gate, request: Request[Any, Any, Any], token_id: str | None) -> Response[Any]:
+def _signed_in(gate: RequestGate, request: Request[Any, Any, Any], token_id: str | None) -> Response[Any]:
     """Leads to the page with a ticket in the fragment, which browsers send to no server; the page redeems it."""
     assert gate.page_keys is not None
     origin = origin_text(request.scope)

@@ -11,11 +11,11 @@ import msgspec
 from litestar import Request, Response, Router, get
 
 from bough import __version__, settings
-from bough.api.agents import Agent, default_agent, describe
+from bough.api.agents import AgentDescription, default_agent, describe
+from bough.api.http.built_in_pages import HTML, headers
 from bough.api.http.openapi import document
 from bough.api.http.requests import Services, errors
-from bough.api.http.static_pages import HTML, headers
-from bough.core.environment.mask_secrets import masked_url
+from bough.core.environment.mask_shown_values import masked_url
 from bough.core.overview.counts import counts
 from bough.observe import metrics
 
@@ -39,7 +39,7 @@ class SettingList(msgspec.Struct):
 
 
 class AgentList(msgspec.Struct):
-    agents: list[Agent]
+    agents: list[AgentDescription]
 
 
 @get("/api/health", responses={403: errors()[403]}, summary="Check that the server works; needs no token", security=[])

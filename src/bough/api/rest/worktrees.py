@@ -12,7 +12,8 @@ from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKe
 from bough.core.worktrees.creation.preview import Preview
 from bough.core.worktrees.records import NewWorktree, SessionUse, WorktreePatch
 from bough.core.worktrees.removal.preview import Losses
-from bough.core.worktrees.removal.remove import Removed, how_to_recover
+from bough.core.worktrees.removal.recover import how_to_recover
+from bough.core.worktrees.removal.remove import Removed
 from bough.core.worktrees.service import GitWorktree
 from bough.git.working_copy.diff import Diff
 from bough.model.repo import Worktree, WorktreeState

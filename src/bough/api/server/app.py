@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -22,10 +22,10 @@ from bough import __version__
 from bough.api import roles
 from bough.api.acp.protocol import door
 from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
-from bough.api.http.auth import Gate
 from bough.api.http.invalid_requests import decoded, explained
 from bough.api.http.openapi import CorrectedJsonPlugin
 from bough.api.http.requests import find_caller
+from bough.api.http.server_parts import ServerParts, find_services
 from bough.api.page import routes
 from bough.api.rest import (
     approvals,
@@ -44,7 +44,6 @@ from bough.api.rest.access import audit, tokens, users
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.server.middleware import GateMiddleware, log_refusal
 from bough.api.ws import websocket_and_sse as events
-from bough.core.services import Services
 from bough.errors import BoughError, Busy, Internal, Unavailable
 from bough.model.values.ids import new_id
 
@@ -63,25 +62,20 @@ class JsonRequest(Request[Any, Any, Any]):
         return decoded(await self.body(), field.annotation if field else Any)
 
 
-def build(
-    services: Services, gate: Gate, tools: ASGIApp | None = None, on_new_token: Callable[[str], None] | None = None
-) -> ASGIApp:
+def build(parts: ServerParts, tools: ASGIApp | None = None) -> ASGIApp:
     """Returns the application as a server runs it; `tools` is the MCP door for agents."""
-    app = application(services, gate, on_new_token)
+    app = application(parts.services.settings.max_body, routes.BUILT)
     methods: dict[str, frozenset[str]] = {}
     for route in app.routes:
         if isinstance(route, HTTPRoute):
             route_methods = frozenset(map(str, route.methods))
             methods[route.path_format] = methods.get(route.path_format, frozenset[str]()) | route_methods
-    return GateMiddleware(app, gate, methods, tools)
+    return GateMiddleware(app, parts, methods, tools)
 
 
-def application(services: Services, gate: Gate, on_new_token: Callable[[str], None] | None = None) -> Litestar:
-    """Returns the Litestar application with all routes."""
-
-    async def provide_services() -> Services:
-        return services
-
+def application(max_body: int, page_folder: Path) -> Litestar:
+    """Returns the Litestar application with all routes. It knows no server: each request brings the parts of the one
+    that received it."""
     return Litestar(
         route_handlers=[
             sessions.router,
@@ -101,15 +95,15 @@ def application(services: Services, gate: Gate, on_new_token: Callable[[str], No
             boards.router,
             mcp_servers.router,
             system.router,
-            tokens.router(gate, on_new_token),
+            tokens.router,
             users.router,
             audit.router,
             events.router,
             door.acp_socket,
-            routes.router(gate, routes.BUILT),
+            routes.router(page_folder),
         ],
         dependencies={
-            "services": Provide(provide_services, use_cache=True),
+            "services": Provide(find_services, sync_to_thread=False),
             "caller": Provide(find_caller, sync_to_thread=False),
         },
         guards=[_check_role],
@@ -124,8 +118,8 @@ def application(services: Services, gate: Gate, on_new_token: Callable[[str], No
             path="/openapi",
             render_plugins=[CorrectedJsonPlugin()],
         ),
-        request_max_body_size=services.settings.max_body,
-        state=State({"max_body": services.settings.max_body}),
+        request_max_body_size=max_body,
+        state=State({"max_body": max_body}),
         response_cache_config=ResponseCacheConfig(),
         logging_config=None,
         debug=False,

@@ -14,9 +14,9 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer
-from bough.descriptors import RESERVED, nearly_out
 from bough.errors import Unavailable
 from bough.model.values.ids import new_id
+from bough.open_file_limit import RESERVED, nearly_out
 
 # Browsers also send the cookies of other servers on this host; no legitimate request comes near this size.
 LARGEST_HEAD = 64 * 1024

@@ -15,7 +15,8 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from bough.api import roles
 from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
-from bough.api.http.auth import Gate, Grant, chosen_protocol
+from bough.api.http.auth import Grant, chosen_protocol
+from bough.api.http.server_parts import KEY, ServerParts
 from bough.api.page.routes import REDEEM, is_page_request, opened_by_cookie
 from bough.api.server.limits import LARGEST_HEAD
 from bough.errors import BoughError, Unauthenticated, Unavailable
@@ -49,10 +50,11 @@ class GateMiddleware:
     path template."""
 
     def __init__(
-        self, app: ASGIApp, gate: Gate, methods: Mapping[str, frozenset[str]], tools: ASGIApp | None = None
+        self, app: ASGIApp, parts: ServerParts, methods: Mapping[str, frozenset[str]], tools: ASGIApp | None = None
     ) -> None:
         self._app = app
-        self._gate = gate
+        self._parts = parts
+        self._gate = parts.gate
         self._methods = methods
         self._tools = tools
 
@@ -107,7 +109,7 @@ class GateMiddleware:
             message = "With a page key, a body must be JSON; send `Content-Type: application/json`."
             await _send(ErrorAnswer(ErrorBody(HTTP_CODES[415], message, new_id())), 415, scope, send)
             return
-        state: dict[str, Any] = {"caller": grant.caller if grant else None, "grant": grant}
+        state: dict[str, Any] = {"caller": grant.caller if grant else None, "grant": grant, KEY: self._parts}
         scope["state"] = state
         if is_page_request(scope):
             # All of the page's addresses use one route; the page's own code tells them apart.

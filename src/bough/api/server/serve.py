@@ -16,8 +16,9 @@ from pathlib import Path
 import structlog
 import uvicorn
 
-from bough import data_folder, descriptors
-from bough.api.http.auth import Gate
+from bough import data_folder, open_file_limit
+from bough.api.http.auth import RequestGate
+from bough.api.http.server_parts import ServerParts
 from bough.api.http.server_token import load_token, write_private
 from bough.api.mcp.protocol import door
 from bough.api.server import app, transport
@@ -93,7 +94,7 @@ async def serve(
     """Runs a server until a signal or `stop`; calls `announce` with its address and link when it is ready."""
     transport.check(settings)
     certificate = transport.certificate(settings)
-    descriptors.ensure_enough(settings.max_agents)
+    open_file_limit.ensure_enough(settings.max_agents)
     data = settings.data_path
     data_folder.prepare(data)
     with contextlib.ExitStack() as stack:
@@ -115,9 +116,10 @@ async def serve(
                 (data / REMEMBERED_LOCAL_PORT).write_text(f"{local.getsockname()[1]}\n", "ascii")
             sock.listen(BACKLOG)
             token = load_token(data)
-            gate = Gate(token, settings, services.page_keys, services.user_tokens)
-            tools = door.Door(services, lambda secret: _tools_caller(gate, secret))
-            built = app.build(services, gate, tools, lambda token: _announce_token(data, url, token))
+            gate = RequestGate(token, settings, services.page_keys, services.user_tokens)
+            tools = door.McpDoor(services, lambda secret: _tools_caller(gate, secret))
+            parts = ServerParts(services, gate, lambda token: _announce_token(data, url, token))
+            built = app.build(parts, tools)
             config = uvicorn.Config(
                 transport.EncryptedOnly(built, settings),
                 # `EncryptedOnly` reads them, and must see where a connection really comes from.
@@ -158,7 +160,7 @@ async def serve(
                     stopping.cancel()
 
 
-def _tools_caller(gate: Gate, secret: str) -> Caller | None:
+def _tools_caller(gate: RequestGate, secret: str) -> Caller | None:
     granted = gate.by_token(secret, "mcp")
     return granted.caller if granted is not None else None
 

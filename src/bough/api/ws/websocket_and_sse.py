@@ -17,7 +17,7 @@ from litestar.response import Stream as StreamResponse
 from bough.api.errors import meaning
 from bough.api.http.auth import chosen_protocol
 from bough.api.http.requests import Services, errors
-from bough.core.events.events_for_subscriber import Dropped, Frame
+from bough.core.events.events_for_subscriber import Dropped, EventFrame
 from bough.errors import BoughError, Invalid
 
 # 4000 plus the equivalent HTTP status; 4008 means too slow, reconnect from the cursor in the reason.
@@ -70,7 +70,7 @@ async def _until_gone(socket: WebSocket[Any, Any, Any]) -> None:
         pass
 
 
-async def _send_all(socket: WebSocket[Any, Any, Any], frames: AsyncGenerator[list[Frame]]) -> None:
+async def _send_all(socket: WebSocket[Any, Any, Any], frames: AsyncGenerator[list[EventFrame]]) -> None:
     async with contextlib.aclosing(frames):
         async for batch in frames:
             for frame in batch:
@@ -103,7 +103,7 @@ async def events_sse(
 
 async def _lines(services: Services, session_id: str | None, cursor: int | None) -> AsyncGenerator[bytes]:
     async with services.hub.subscribe(session_id, cursor) as stream, contextlib.aclosing(stream.frames()) as frames:
-        waiting: asyncio.Task[list[Frame]] | None = None
+        waiting: asyncio.Task[list[EventFrame]] | None = None
         try:
             while True:
                 waiting = waiting or asyncio.create_task(anext(frames))
@@ -122,7 +122,7 @@ async def _lines(services: Services, session_id: str | None, cursor: int | None)
                 await asyncio.wait((waiting,))
 
 
-def _sse(frame: Frame) -> bytes:
+def _sse(frame: EventFrame) -> bytes:
     cursor = b"" if frame.cursor is None else b"id: %d\n" % frame.cursor
     return cursor + b"event: " + frame.kind.encode() + b"\ndata: " + frame.data + b"\n\n"
 

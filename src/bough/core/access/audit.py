@@ -67,13 +67,13 @@ def _conditions(filters: AuditFilter) -> tuple[str, dict[str, Any]]:
         where.append("(session_id = :session_id OR caller_session_id = :session_id)")
         params["session_id"] = filters.session_id
     if filters.action is not None:
-        wanted = [name for name in AUDIT_ACTIONS if filters.action in (name, name.partition(".")[0])]
-        if not wanted:
+        actions = [name for name in AUDIT_ACTIONS if filters.action in (name, name.partition(".")[0])]
+        if not actions:
             raise Invalid(
                 "unknown_action", f"There is no action {filters.action[:64]!r}; known are {', '.join(AUDIT_ACTIONS)}."
             )
         where.append("action IN :actions")
-        params["actions"] = wanted
+        params["actions"] = actions
     for name, moment, sign in (("since", filters.since, ">="), ("until", filters.until, "<")):
         if moment is not None:
             where.append(f"at {sign} :{name}")

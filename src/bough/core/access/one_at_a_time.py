@@ -6,7 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+import structlog
+
+log = structlog.get_logger("bough.access")
+
 T = TypeVar("T")
+# Seconds that changes have to end when the server stops.
+CLOSE_WITHIN = 10.0
 
 
 class OneAtATime:
@@ -25,3 +31,11 @@ class OneAtATime:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Waits for the changes under way, but not for long."""
+        if not self._tasks:
+            return
+        _, left = await asyncio.wait(set(self._tasks), timeout=CLOSE_WITHIN)
+        if left:
+            log.error("access_not_changed", count=len(left), help="Look at: bough token list; bough user list")

@@ -15,8 +15,9 @@ from bough.core.approvals.base import (
     Expired,
 )
 from bough.core.approvals.options import once, options_of, why_not_once
-from bough.core.policy import for_session, tool_use
+from bough.core.policy import for_session
 from bough.core.policy.decide import Verdict
+from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.state.calls import tool_call
 from bough.core.store import records

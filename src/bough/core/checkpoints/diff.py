@@ -13,7 +13,7 @@ from bough.git import checkpoint_refs as refs
 from bough.git.commit_diff import compare
 from bough.git.working_copy.diff import Diff
 from bough.git.working_copy.restore import checked_path
-from bough.git.working_copy.snapshot import TooMuch
+from bough.git.working_copy.snapshot import SnapshotTooLarge
 from bough.model.checkpoint import Checkpoint
 from bough.model.session import Session
 from bough.model.task import IN_FLIGHT, Task
@@ -80,7 +80,7 @@ class Changes:
         else:
             try:
                 new = (await self._checkpoints.snapshot(cwd)).sha
-            except TooMuch as error:
+            except SnapshotTooLarge as error:
                 raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
         diff = await compare(cwd, old, new, only=path or None, text=text)
         return CheckpointDiff(

@@ -23,7 +23,7 @@ from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
 from bough.git.threads import in_thread
-from bough.git.working_copy.restore import Plan, apply, changed_paths, differences, empty_or_missing, plan
+from bough.git.working_copy.restore import RestorePlan, apply, changed_paths, differences, empty_or_missing, plan
 from bough.model import message
 from bough.model.checkpoint import Checkpoint
 from bough.model.message import raw
@@ -131,15 +131,15 @@ class Restoring:
         job = Restore(mine.id, target.id, stored_paths, raw(caller), begun=False, created_at=now())
 
         async def claim(change: Change) -> Restored:
-            await change.tx.run(RESTORES.add, **msgspec.structs.asdict(job))
-            change.audit(
-                caller,
-                "files.restored",
-                session_id=target.session_id,
-                subject_id=target.id,
-                cwd=target.cwd,
-                paths=paths,
-            )
+            if await change.tx.run(RESTORES.add, **msgspec.structs.asdict(job)):
+                change.audit(
+                    caller,
+                    "files.restored",
+                    session_id=target.session_id,
+                    subject_id=target.id,
+                    cwd=target.cwd,
+                    paths=paths,
+                )
             return mine
 
         once = self._store.write_once
@@ -260,7 +260,7 @@ class Restoring:
             )
         return await records.session(tx, target.session_id)
 
-    async def _carry_out(self, job: Restore, plan: Plan, undo: Checkpoint) -> None:
+    async def _carry_out(self, job: Restore, plan: RestorePlan, undo: Checkpoint) -> None:
         """Stores the current files, and that the restore begins, before the first one is changed."""
         assert undo.ref is not None and undo.sha is not None
         await refs.keep(undo.cwd, {undo.ref: undo.sha})
@@ -277,7 +277,7 @@ class Restoring:
             raise
 
     async def _tell(
-        self, change: Change, job: Restore, target: Checkpoint, plan: Plan, *, cut_off: bool = False
+        self, change: Change, job: Restore, target: Checkpoint, plan: RestorePlan, *, cut_off: bool = False
     ) -> Restored:
         """Tells people and the agent what was restored, and stores the answer for the idempotency key."""
         by_task = target.moment in ("before", "after")
@@ -309,7 +309,7 @@ def _named(paths: list[str]) -> list[str]:
     return [shown(path) for path in sorted(paths)[:MOST_NAMED]]
 
 
-def _note_for_agent(plan: Plan) -> str:
+def _note_for_agent(plan: RestorePlan) -> str:
     """Builds the note that tells the agent which files have changed behind its back."""
     names = ["Since your last turn, files were restored to an earlier state. Read them again before you use them."]
     for what, paths in (("written", plan.writes), ("removed", plan.removes)):
@@ -319,7 +319,7 @@ def _note_for_agent(plan: Plan) -> str:
     return "\n- ".join(names)
 
 
-def _note(plan: Plan) -> str | None:
+def _note(plan: RestorePlan) -> str | None:
     names = [plan.now.note] if plan.now.note else []
     if not plan.paths:
         names.append("No file had to change.")

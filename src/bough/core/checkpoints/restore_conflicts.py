@@ -11,7 +11,7 @@ from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Store
 from bough.errors import Conflict
 from bough.git.run import GitFailed
-from bough.git.working_copy.restore import Plan, changed_paths
+from bough.git.working_copy.restore import RestorePlan, changed_paths
 from bough.model.checkpoint import Checkpoint
 from bough.model.task import Task
 from bough.storage.backend import Tx
@@ -27,7 +27,7 @@ class TaskCommits(msgspec.Struct, frozen=True):
     removed: bool = False
 
 
-async def refuse_to_undo(store: Store, target: Checkpoint, plan: Plan) -> None:
+async def refuse_to_undo(store: Store, target: Checkpoint, plan: RestorePlan) -> None:
     """Refuses if a task of another session has since changed a file that would be restored."""
 
     async def read(tx: Tx) -> list[TaskCommits]:

@@ -21,7 +21,7 @@ from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import BoughError, Denied
 from bough.git import checkpoint_refs as refs
 from bough.git.working_copy.inspect import state as git_state
-from bough.git.working_copy.snapshot import Limits, Snapshot, TooMuch, take
+from bough.git.working_copy.snapshot import Snapshot, SnapshotLimits, SnapshotTooLarge, take
 from bough.git.workspace import check_workspace
 from bough.model.checkpoint import Checkpoint, Moment
 from bough.model.repo import GitState
@@ -71,7 +71,7 @@ class Checkpoints:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._limits = Limits(settings.checkpoint_files, settings.checkpoint_bytes)
+        self._limits = SnapshotLimits(settings.checkpoint_files, settings.checkpoint_bytes)
         self.folders = Folders()
         # The files that each running task started with.
         self._begun: dict[str, Checkpoint] = {}
@@ -238,7 +238,7 @@ class Checkpoints:
             log.warning("checkpoint_too_slow", cwd=cwd, task=task.id, patience=patience)
             self.folders.mark_slow(cwd)
             return FolderState(None, checkpoint)
-        except TooMuch as error:
+        except SnapshotTooLarge as error:
             checkpoint.note = f"No checkpoint: {error}"
         except (BoughError, OSError) as error:
             reason = error.message if isinstance(error, BoughError) else str(error)

@@ -11,7 +11,7 @@ import msgspec
 
 from bough.agents.acp import types as acp
 from bough.core.environment import mcp_check
-from bough.core.environment.mask_secrets import is_address, masked, masked_url, unmasked
+from bough.core.environment.mask_shown_values import is_address, masked, masked_url, unmasked
 from bough.core.environment.mcp_check import McpCheck
 from bough.core.environment.variables import checked_env
 from bough.core.store import records
@@ -28,7 +28,7 @@ from bough.storage.backend import Tx
 
 # Agents see Bough's own tools under this name, so no other server may use it.
 RESERVED = "bough"
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}(@[A-Za-z0-9_-]{1,32})?")
 # RFC 9110: a header name is a token, and its value is one line.
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 BREAKS = re.compile(r"[\0\r\n]")
@@ -198,14 +198,28 @@ async def for_agent(
     (C1)."""
     servers: list[acp.McpServer] = []
     left_out: list[tuple[str, str]] = []
+    names: set[str] = set()
     for server in await tx.all(MCP.private, McpServer, ids=ids):
         if not server.enabled:
             continue
+        name = _free_name(names, agent_name(server.name))
+        names.add(name)
         if {"stdio": stdio, "http": http, "sse": sse}[server.transport]:
-            servers.append(_connectable(server))
+            servers.append(msgspec.structs.replace(_connectable(server), name=name))
         else:
-            left_out.append((server.name, server.transport))
+            left_out.append((name, server.transport))
     return servers, left_out
+
+
+def agent_name(name: str) -> str:
+    """Returns the name that agents see: without the part that tells servers of one name apart."""
+    return name.partition("@")[0]
+
+
+def _free_name(taken: set[str], name: str) -> str:
+    """Returns the name, with a number if another server of the session has it."""
+    candidates = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def _connectable(server: McpServer) -> acp.McpServer:
@@ -260,7 +274,9 @@ def _taken(name: str) -> Conflict:
 def _check(new: NewMcpServer) -> None:
     if not NAME.fullmatch(new.name):
         raise Invalid(
-            "bad_name", "An MCP server's name must be 1 to 64 letters, digits, `_` or `-`, because agents use it."
+            "bad_name",
+            "An MCP server's name must be 1 to 64 letters, digits, `_` or `-`, because agents use it. Agents do not "
+            "see an `@` and 1 to 32 such characters after it.",
         )
     # Agents recognize the tools of `bough` by names with that prefix.
     if new.name.lower() == RESERVED or new.name.lower().startswith((f"{RESERVED}_", f"{RESERVED}-")):

@@ -12,7 +12,7 @@ import msgspec
 MOST_BYTES_BEHIND = 8 * 1024 * 1024
 
 
-class Frame(msgspec.Struct):
+class EventFrame(msgspec.Struct):
     """One outgoing event, encoded once and shared by all subscribers."""
 
     data: bytes
@@ -36,12 +36,12 @@ class Subscription:
         self.session_id = session_id
         self._kinds = kinds
         self.cursor = 0
-        self._frames: deque[Frame] = deque()
+        self._frames: deque[EventFrame] = deque()
         self._bytes = 0
         self._overrun = False
         self._wake = asyncio.Event()
 
-    def offer(self, frame: Frame) -> None:
+    def offer(self, frame: EventFrame) -> None:
         if self._overrun or (self.session_id is not None and frame.session_id != self.session_id):
             return
         if self._kinds is not None and frame.kind not in self._kinds:
@@ -54,7 +54,7 @@ class Subscription:
             self._frames.append(frame)
         self._wake.set()
 
-    async def next(self) -> list[Frame]:
+    async def next(self) -> list[EventFrame]:
         """Waits for frames and returns all that are buffered. Raises `Dropped` if there were too many."""
         while not self._frames and not self._overrun:
             self._wake.clear()
@@ -66,7 +66,7 @@ class Subscription:
         self._bytes = 0
         return frames
 
-    def sent(self, frames: list[Frame]) -> None:
+    def sent(self, frames: list[EventFrame]) -> None:
         """Records how far the subscriber got."""
         for frame in reversed(frames):
             if frame.cursor is not None:

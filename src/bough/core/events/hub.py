@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 import msgspec
 import structlog
 
-from bough.core.events.events_for_subscriber import Frame, Subscription
+from bough.core.events.events_for_subscriber import EventFrame, Subscription
 from bough.core.store.sql import EVENTS
 from bough.core.store.transactions import CHANNEL_EVENTS, Store
 from bough.errors import BoughError
@@ -112,7 +112,7 @@ class Hub:
             self._send(_event_frame(event))
             self._cursor = event.cursor
 
-    def _send(self, frame: Frame) -> None:
+    def _send(self, frame: EventFrame) -> None:
         for subscription in self._subscriptions:
             subscription.offer(frame)
 
@@ -137,7 +137,7 @@ class Hub:
     @contextlib.asynccontextmanager
     async def subscribe(
         self, session_id: str | None, cursor: int | None, kinds: frozenset[str] | None = None
-    ) -> AsyncGenerator[Stream]:
+    ) -> AsyncGenerator[SubscriberStream]:
         """Opens a stream of everything after `cursor`, or from now on. `kinds` filters live events only."""
         subscription = Subscription(session_id, kinds)
         subscription.cursor = self._cursor if cursor is None else cursor
@@ -149,11 +149,11 @@ class Hub:
         ]
         self._subscriptions.add(subscription)
         try:
-            yield Stream(self, subscription, start, texts)
+            yield SubscriberStream(self, subscription, start, texts)
         finally:
             self._subscriptions.discard(subscription)
 
-    async def missed(self, cursor: int, session_id: str | None, until: int) -> AsyncGenerator[list[Frame]]:
+    async def missed(self, cursor: int, session_id: str | None, until: int) -> AsyncGenerator[list[EventFrame]]:
         """Yields the events between two cursors in pages. A gap is reported for events that were already pruned."""
         if cursor > until:
             # This server never issued the cursor: the data was replaced, so the client must start over.
@@ -176,7 +176,7 @@ class Hub:
         return await self._store.read(work)
 
 
-class Stream:
+class SubscriberStream:
     """Carries one subscriber from missed events through current texts to live events."""
 
     def __init__(self, hub: Hub, subscription: Subscription, start: int, texts: list[Delta]) -> None:
@@ -190,7 +190,7 @@ class Stream:
         """Everything up to this cursor has been sent to the subscriber."""
         return self._subscription.cursor
 
-    async def frames(self) -> AsyncGenerator[list[Frame]]:
+    async def frames(self) -> AsyncGenerator[list[EventFrame]]:
         """Yields frames forever. Raises `Dropped` if the subscriber is too slow."""
         subscription = self._subscription
         async for frames in self._hub.missed(subscription.cursor, subscription.session_id, self._start):
@@ -213,17 +213,17 @@ async def _after(tx: Tx, cursor: int, session_id: str | None) -> list[Event]:
     return await tx.all(EVENTS.after_in_session, Event, session_id=session_id, cursor=cursor, limit=PAGE)
 
 
-def _gap(cursor: int, until: int, session_id: str | None) -> Frame:
+def _gap(cursor: int, until: int, session_id: str | None) -> EventFrame:
     return _live_frame({"type": "stream.gap", "from": cursor, "to": until}, session_id)
 
 
-def _event_frame(event: Event) -> Frame:
-    return Frame(_encode(event), event.type, event.session_id, event.cursor)
+def _event_frame(event: Event) -> EventFrame:
+    return EventFrame(_encode(event), event.type, event.session_id, event.cursor)
 
 
-def _live_frame(body: Delta | Mapping[str, object], session_id: str | None) -> Frame:
+def _live_frame(body: Delta | Mapping[str, object], session_id: str | None) -> EventFrame:
     kind = body.type if isinstance(body, Delta) else str(body["type"])
-    return Frame(_encode(body), kind, session_id, None)
+    return EventFrame(_encode(body), kind, session_id, None)
 
 
 def _merged(deltas: list[Delta]) -> list[Delta]:

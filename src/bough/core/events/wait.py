@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import SESSIONS, TASKS
+from bough.core.store.sql import APPROVALS, SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
@@ -22,6 +22,8 @@ LONGEST = 45.0
 MOST = 200
 # A turn writes many times a second; checking this often is enough.
 PAUSE = 0.05
+# Approvals that one answer names.
+NAMED = 20
 # Reading this many rows takes less time than handing the work to a thread.
 SHORT = 20
 
@@ -35,6 +37,8 @@ class Wait(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     session_ids: list[str] = []
     mode: WaitMode = "all"
     timeout_seconds: Annotated[float, Meta(ge=0, le=LONGEST)] = LONGEST
+    # Whether to return also as soon as an approval needs a person.
+    until_approval: bool = False
     idempotency_key: str | None = None
 
 
@@ -46,12 +50,22 @@ class Settled(msgspec.Struct, rename="camel"):
     status: str
 
 
+class OpenApproval(msgspec.Struct, rename="camel"):
+    """An approval that waits for a person, of what is waited for or of a session spawned below it."""
+
+    id: str
+    session_id: str
+    title: str
+
+
 class Waited(msgspec.Struct, rename="camel"):
     """Lists what has settled, what has not, and what will not settle until a person acts."""
 
     done: list[Settled]
     pending: list[str]
     paused: list[str]
+    # The approvals that a person must answer before this settles; those with a deadline are answered without one.
+    approvals: list[OpenApproval] = []
 
 
 class Waiting:
@@ -69,7 +83,8 @@ class Waiting:
             waiter.set()
 
     async def wait(self, caller: Caller, request: Wait) -> Waited:
-        """Returns when any or all have settled, when nothing can settle by itself, or when the time is up."""
+        """Returns when any or all have settled, when nothing can settle by itself, when the time is up, or, if asked,
+        when an approval needs a person."""
         fingerprint = msgspec.structs.replace(request, idempotency_key=None)
         stored = await self._store.stored_answer(caller, "wait", fingerprint, Waited)
         if stored is not None:
@@ -97,7 +112,7 @@ class Waiting:
                 changed.clear()
                 settled = await self._store.read(lambda tx: read_state(tx, request), long=long)
                 remaining = deadline - clock.time()
-                if self._closed or remaining <= 0 or _is_over(settled, request.mode):
+                if self._closed or remaining <= 0 or _is_over(settled, request):
                     return settled
                 try:
                     async with asyncio.timeout(remaining):
@@ -110,8 +125,10 @@ class Waiting:
             self._waiters.discard(changed)
 
 
-def _is_over(settled: Waited, mode: WaitMode) -> bool:
-    return not settled.pending or (mode == "any" and bool(settled.done))
+def _is_over(settled: Waited, request: Wait) -> bool:
+    if not settled.pending or (request.mode == "any" and settled.done):
+        return True
+    return request.until_approval and bool(settled.approvals)
 
 
 async def _known(tx: Tx, request: Wait) -> Wait:
@@ -126,6 +143,7 @@ async def _known(tx: Tx, request: Wait) -> Wait:
 async def read_state(tx: Tx, request: Wait) -> Waited:
     """Reads the current state of everything that is waited for."""
     settled = Waited([], [], [])
+    unsettled: set[str] = set()
     for task_id in request.task_ids:
         task = await tx.one(TASKS.get, Task, id=task_id)
         session = await tx.one(SESSIONS.get, Session, id=task.session_id) if task is not None else None
@@ -135,6 +153,7 @@ async def read_state(tx: Tx, request: Wait) -> Waited:
             settled.done.append(Settled(task.id, task.session_id, task.status))
         else:
             (settled.paused if await _rests(tx, session, [task]) else settled.pending).append(task.id)
+            unsettled.add(session.id)
     for session_id in request.session_ids:
         session = await tx.one(SESSIONS.get, Session, id=session_id)
         if session is None:
@@ -146,6 +165,11 @@ async def read_state(tx: Tx, request: Wait) -> Waited:
             settled.done.append(Settled(session.id, session.id, status))
         else:
             (settled.paused if await _rests(tx, session, tasks) else settled.pending).append(session.id)
+            unsettled.add(session.id)
+    if unsettled:
+        settled.approvals = await tx.all(
+            APPROVALS.for_people_below, OpenApproval, session_ids=tuple(unsettled), limit=NAMED
+        )
     return settled
 
 

@@ -1,7 +1,9 @@
 """Live agents: the running agent of each session, from its start to its end.
 
-- `agent_pool` starts, wakes, suspends and ends agents and manages their slots; `agent` is one of them.
-- `start/` prepares a start: trust in the repository, the sandbox, the token, the conversation and its context.
+- `agent_pool` starts, wakes, suspends and ends agents and manages their slots; `agent` is one of them, and
+  `keepers` has the rows of their keepers.
+- `start/` prepares a start: settings, trust in the repository, the sandbox, the token, the conversation and its
+  context.
 - During turns, `agent_settings` sets mode, model and effort, `prompt_files` attaches files, `questions/` answers what
   the agent asks, and `failures` recognizes errors.
 - `idle` suspends agents with nothing to do and completes sessions that were idle for long.

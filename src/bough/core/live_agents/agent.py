@@ -16,7 +16,7 @@ from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import Block
-from bough.agents.acp.wire import AgentRequest, Update
+from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
@@ -287,7 +287,7 @@ class Agent:
 
     # Handler of the connection
 
-    def on_updates(self, updates: list[Update], last: int) -> None:
+    def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
         for update in updates:
             if update.kind in CONFIGURED:
                 for move in self._agent_settings.observe(update):

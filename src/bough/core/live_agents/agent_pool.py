@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -17,24 +16,23 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings
 from bough.agents.catalog.prepare import prepare
 from bough.agents.launcher import Launcher
-from bough.agents.network.hosts import is_endpoint
-from bough.agents.starts_at_once import StartLimit
+from bough.agents.start_limit import StartLimit
 from bough.agents.wait_shielded import shielded
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
 from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
-from bough.core.live_agents.agent_settings import KnownSettings, Value, is_strict, wanted_mode, with_offered
+from bough.core.live_agents.agent_settings import KnownSettings, is_strict
+from bough.core.live_agents.keepers import Keeper, known_options, store_ready
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.live_agents.start import agent_tokens, confinement, repository_trust
 from bough.core.live_agents.start.confinement import Confiner, is_strict_box, reads_only
 from bough.core.live_agents.start.context import SessionContext
+from bough.core.live_agents.start.start_settings import PrivateColumns, start_settings
 from bough.core.policy.allowed_hosts import allowed_hosts
-from bough.core.policy.network_reach import untrusted_variables
-from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store import records
-from bough.core.store.redactors import redactor_of, secrets_of
-from bough.core.store.sql import KEEPERS, SESSIONS
+from bough.core.store.session_secrets import redactor_of, secrets_of
+from bough.core.store.sql import KEEPERS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.core.transcripts.recorder import Recorder
@@ -47,33 +45,6 @@ from bough.settings import Settings
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.agents")
-
-
-class PrivateColumns(msgspec.Struct):
-    """The private part of a session, which no client is shown."""
-
-    env: msgspec.Raw
-    agent_session_id: str | None
-
-
-class Keeper(msgspec.Struct):
-    """A row of `keepers`: the keeper of a session's agent, how much of its output is stored, and its start settings."""
-
-    id: str
-    session_id: str
-    ready: bool
-    stored: int
-    has_modes: bool
-    options: msgspec.Raw
-    needs_history: bool
-    made_of: str
-    created_at: str
-    token_hash: str | None
-    takes_images: bool
-    takes_resources: bool
-    # The secret values that the agent was started with, and the ends of messages that may become one of them.
-    secrets: msgspec.Raw
-    withheld: msgspec.Raw
 
 
 class AgentPool:
@@ -110,7 +81,7 @@ class AgentPool:
         agent = self._agents.get(session.id)
         entry = self.catalog.get(session.agent)
         private, mode, made_of = await self._store.read(
-            lambda tx: _start_settings(tx, entry, session, self._settings, self.address)
+            lambda tx: start_settings(tx, entry, session, self._settings, self.address)
         )
         if agent is not None and (agent.down or agent.ending or agent.made_of != made_of):
             await self.suspend(agent)
@@ -131,7 +102,7 @@ class AgentPool:
 
         async def work(tx: Tx) -> tuple[Session, ModeSettings, str]:
             session = await records.session(tx, agent.session_id)
-            _, mode, made_of = await _start_settings(tx, agent.entry, session, self._settings, self.address)
+            _, mode, made_of = await start_settings(tx, agent.entry, session, self._settings, self.address)
             return session, mode, made_of
 
         session, mode, made_of = await self._store.read(work)
@@ -217,7 +188,7 @@ class AgentPool:
             try:
                 context = SessionContext(self._store, session, self._own_server(confined.tools, token))
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
-                await self._store.write(lambda change: _ready(change, agent, opened))
+                await self._store.write(lambda change: store_ready(change, agent, opened))
             except BaseException:
                 await self.suspend(agent)
                 raise
@@ -251,7 +222,7 @@ class AgentPool:
         async def settings(tx: Tx) -> tuple[PrivateColumns, ModeSettings, Redactor]:
             # A turn that continues keeps the mode that it was sent with.
             as_sent = msgspec.structs.replace(session, permission_mode=await turn_mode(tx, session))
-            private, mode, _ = await _start_settings(tx, entry, as_sent, self._settings, self.address)
+            private, mode, _ = await start_settings(tx, entry, as_sent, self._settings, self.address)
             return private, mode, await redactor_of(tx, session.id)
 
         private, mode, redactor = await until_available(lambda: read(settings), "an agent that is found again")
@@ -260,7 +231,7 @@ class AgentPool:
         recorder = Recorder(self._store, self._hub, session.id, keeper.id, entry.tools, redactor, withheld, limit)
         recorder.received(keeper.stored)
         agent = Agent(session.id, keeper.id, keeper.made_of, entry, recorder, link, handler)
-        known = KnownSettings(keeper.has_modes, _options(keeper.options))
+        known = KnownSettings(keeper.has_modes, known_options(keeper))
         takes = PromptCapabilities(keeper.takes_images, keeper.takes_resources)
         agent.resume(OpenedConversation(private.agent_session_id or "", known, takes))
         agent.want(mode)
@@ -309,59 +280,3 @@ class AgentPool:
         if agent.ending or self._settings.stop_agents:
             return False
         return agent.busy or not (agent.entry.resume or agent.down)
-
-
-def _options(stored: msgspec.Raw) -> dict[str, Value]:
-    """Decodes an agent's options with their initial values; an older Bough stored only their names."""
-    try:
-        return msgspec.json.decode(stored, type=dict[str, Value])
-    except msgspec.ValidationError:
-        return dict.fromkeys(msgspec.json.decode(stored, type=list[str]))
-
-
-async def _start_settings(
-    tx: Tx, entry: CatalogEntry, session: Session, settings: Settings, address: str | None
-) -> tuple[PrivateColumns, ModeSettings, str]:
-    """Returns the private part of a session, the settings of its mode, and a fingerprint of the settings that an agent
-    reads only when it starts."""
-    private = await tx.one(SESSIONS.private, PrivateColumns, id=session.id)
-    assert private is not None
-    ids = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-    servers, _ = await mcp_servers.for_agent(tx, ids, http=True, sse=True)
-    mode = await wanted_mode(tx, entry, session)
-    sandbox, profile = await wanted_sandbox(tx, session, settings)
-    start_settings: list[Any] = [msgspec.json.decode(private.env), servers, sandbox]
-    if sandbox != "off":
-        start_settings.append(confinement.reads_only(entry, session))
-    if sandbox != "off" and profile == "strict":
-        hosts = await allowed_hosts(tx, entry, session, settings)
-        # Only an endpoint needs a port of the box; the list of names can change while the agent runs.
-        start_settings += [profile, [host for host in hosts if is_endpoint(host)]]
-        if untrusted := await untrusted_variables(tx, session.id):
-            start_settings.append(sorted(untrusted))
-    if address is not None:
-        start_settings.append(address)
-    if mode.start:
-        start_settings.append(entry.start[mode.start])
-    if settings.agent_env_names:
-        start_settings.append(settings.agent_env_names)
-    return private, mode, hashlib.sha256(msgspec.json.encode(start_settings, order="sorted")).hexdigest()
-
-
-async def _ready(change: Change, agent: Agent, opened: OpenedConversation) -> None:
-    await change.tx.run(
-        KEEPERS.ready,
-        id=agent.keeper_id,
-        stored=agent.recorder.last,
-        has_modes=opened.known.has_modes,
-        options=raw(opened.known.options),
-        needs_history=bool(agent.preface),
-        takes_images=opened.takes.images,
-        takes_resources=opened.takes.resources,
-    )
-    await change.tx.run(SESSIONS.set_agent_session, id=agent.session_id, agent_session_id=opened.agent_session_id)
-    if opened.offered:
-        session = await records.session(change.tx, agent.session_id)
-        fresh = with_offered(session.metadata.offered_options, opened.offered)
-        if fresh is not None:
-            await records.update_session(change, session.id, config_options=raw(fresh))

@@ -9,7 +9,7 @@ import msgspec
 
 from bough.agents.acp.answers import SessionOpened, read_config_options
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.entry import ModeSettings
 from bough.agents.errors import AgentRefused
@@ -84,7 +84,7 @@ class AgentSettings:
         self._model = "" if "models" in known.options else None
         self._options = dict.fromkeys(name for name in known.options if name != "models")
 
-    def observe(self, update: Update) -> list[SettingChange]:
+    def observe(self, update: SessionUpdate) -> list[SettingChange]:
         """Takes the settings that the agent reports. Returns the changes to its rights: a new mode, and pinned options
         that have lost their value."""
         body: dict[str, Any] = msgspec.json.decode(update.raw)
@@ -166,16 +166,16 @@ class AgentSettings:
         self._check_mode(mode)
         self._check_pinned()
 
-    def _check_mode(self, wanted: str) -> None:
+    def _check_mode(self, expected: str) -> None:
         mode = self.mode
-        if not wanted or mode in (wanted, ""):
+        if not expected or mode in (expected, ""):
             return
         state = "knows no modes" if mode is None else f"stays in {mode!r}"
         raise AgentFailed(
             "mode_not_taken",
-            f"{self._entry.title} was told to work in its mode {wanted!r} but {state}: it would have other rights than "
-            "the session gives it.",
-            wanted=wanted,
+            f"{self._entry.title} was told to work in its mode {expected!r} but {state}: it would have other rights "
+            "than the session gives it.",
+            wanted=expected,
             mode=mode,
         )
 
@@ -205,12 +205,12 @@ class AgentSettings:
                 if value is not None and (what == "effort" or option is not None or self._model is None):
                     missing.append(self._no_setting(what, option))
                 continue
-            wanted = self._initial.get(option) if value is None else value
-            if wanted is not None and self._options[option] != wanted:
+            to_set = self._initial.get(option) if value is None else value
+            if to_set is not None and self._options[option] != to_set:
                 try:
-                    await self._set(client, agent_session, option, wanted)
+                    await self._set(client, agent_session, option, to_set)
                 except AgentRefused as error:
-                    raise self._not_offered(what, str(wanted), option) from error
+                    raise self._not_offered(what, str(to_set), option) from error
         if self._entry.model_option is None and self._model is not None:
             await self._set_model(client, agent_session, session.model or str(self._initial.get("models") or ""))
         return missing

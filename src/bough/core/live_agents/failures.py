@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentGone, AgentRefused
 from bough.errors import AgentFailed
@@ -39,7 +39,7 @@ class FailureDetector:
         """Forgets the reports of earlier turns."""
         self._failed = False
 
-    def observe(self, update: Update) -> None:
+    def observe(self, update: SessionUpdate) -> None:
         """Notes whether an update reports that the turn failed."""
         pattern = self._entry.quirks.failure_meta
         if update.kind != "session_info_update" or not pattern:
@@ -52,7 +52,7 @@ class FailureDetector:
             value = cast("dict[str, Any]", value)[name]
         self._failed = str(value) == expected
 
-    def is_noise(self, update: Update) -> bool:
+    def is_noise(self, update: SessionUpdate) -> bool:
         """Tells whether an update is text of the agent that is not meant for people."""
         return update.kind == "agent_message_chunk" and any(
             re.fullmatch(pattern, (update.text or "").strip()) for pattern in self._entry.quirks.noise

@@ -18,7 +18,7 @@ from bough.storage.backend import Tx
 
 NODES = TREES.nodes.with_(more=", s.root_session_id, s.repo_id", where="s.id IN :ids")
 DEFAULT = "default"
-# How many sessions of a card are shown, the latest ones.
+# How many sessions of a card are shown: those that run or wait, then the latest ones.
 MOST_SESSIONS = 40
 # The most parameters of one query.
 PIECE = 8_000

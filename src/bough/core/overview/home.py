@@ -89,7 +89,7 @@ class _AtWork(msgspec.Struct):
     asking: int
 
 
-class Homes:
+class StartPages:
     """Reads the start page."""
 
     def __init__(self, store: Store) -> None:

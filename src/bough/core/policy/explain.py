@@ -11,8 +11,9 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core.policy import decide, for_session, tool_use
+from bough.core.policy import decide, for_session
 from bough.core.policy.choices import reaching
+from bough.core.policy.tool_use import read as tool_use
 from bough.core.store import records
 from bough.core.store.sql import RULES
 from bough.core.store.transactions import Change, Store

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bough.agents.file_name_patterns import folded
 from bough.core.policy import protected_paths
 from bough.core.policy.patterns import too_many_commands
-from bough.core.policy.protected_paths import FOR_AGENTS, TO_READ, Places, absolute, resolved
+from bough.core.policy.protected_paths import FOR_AGENTS, TO_READ, ProtectionContext, absolute, resolved
 from bough.core.policy.shell.paths import shell_paths
 from bough.model.tool import Protection, ToolKind
 
@@ -38,23 +38,23 @@ class NamedPaths(NamedTuple):
     command: str | None = None
 
 
-def protections(places: Places, named: NamedPaths) -> tuple[tuple[Protection, ...], bool]:
+def protections(context: ProtectionContext, named: NamedPaths) -> tuple[tuple[Protection, ...], bool]:
     """Returns the protected paths that a tool use names, and whether its command is too long to be read."""
-    hits = [_touched(places, path, writes=named.kind not in READS) for path in named.paths]
-    hits += [protected_paths.removed(folder, places) for folder in named.folders]
+    hits = [_touched(context, path, writes=named.kind not in READS) for path in named.paths]
+    hits += [protected_paths.removed(folder, context) for folder in named.folders]
     for text in named.strings:
-        hits += [_touched(places, path, writes=True) for path in _spellings(absolute(places.cwd, text))]
+        hits += [_touched(context, path, writes=True) for path in _spellings(absolute(context.cwd, text))]
     is_unread = False
     if named.command is not None:
-        if holds_path(named.command, places.data):
-            hits.append(Protection(places.data, protected_paths.DATA, never=True))
-        paths = shell_paths(named.command, places.cwd, _variables(places))
+        if holds_path(named.command, context.data):
+            hits.append(Protection(context.data, protected_paths.DATA, never=True))
+        paths = shell_paths(named.command, context.cwd, _variables(context))
         is_unread = paths is None or too_many_commands(named.command)
         for spelled in paths or ():
             for path in _spellings(spelled.path):
-                hits.append(_touched(places, path, writes=spelled.writes))
+                hits.append(_touched(context, path, writes=spelled.writes))
                 if spelled.removes:
-                    hits.append(protected_paths.removed(path, places))
+                    hits.append(protected_paths.removed(path, context))
     unique = dict.fromkeys(hit for hit in hits if hit is not None)
     # What nobody may allow comes first.
     return tuple(sorted(unique, key=lambda hit: not hit.never)[:MOST_TOLD]), is_unread
@@ -75,15 +75,15 @@ def holds_path(text: str, folder: str) -> bool:
     return False
 
 
-def _touched(places: Places, path: str, *, writes: bool) -> Protection | None:
+def _touched(context: ProtectionContext, path: str, *, writes: bool) -> Protection | None:
     if len(path) > LONGEST_PATH or path.count("/") > MOST_NAMES:
-        if protected_paths.is_inside_data(path, places.data, to_read=not writes):
+        if protected_paths.is_inside_data(path, context.data, to_read=not writes):
             return Protection(path[:LONGEST_PATH], protected_paths.DATA, never=True)
         return Protection(path[:LONGEST_PATH], TOO_LONG)
-    protection = protected_paths.read(path, places)
+    protection = protected_paths.read(path, context)
     if protection is not None or not writes:
         return protection
-    return protected_paths.written(path, places)
+    return protected_paths.written(path, context)
 
 
 def _spellings(path: str) -> tuple[str, ...]:
@@ -91,12 +91,12 @@ def _spellings(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((path, resolved(path))))
 
 
-def _variables(places: Places) -> dict[str, str]:
-    """Returns the variables by which commands name protected places."""
+def _variables(context: ProtectionContext) -> dict[str, str]:
+    """Returns the variables by which commands name protected context."""
     return {
-        "HOME": places.home,
-        "XDG_DATA_HOME": os.environ.get("XDG_DATA_HOME") or f"{places.home}/.local/share",
-        "XDG_CONFIG_HOME": os.environ.get("XDG_CONFIG_HOME") or f"{places.home}/.config",
-        "BOUGH_DATA": places.data,
-        "PWD": places.cwd,
+        "HOME": context.home,
+        "XDG_DATA_HOME": os.environ.get("XDG_DATA_HOME") or f"{context.home}/.local/share",
+        "XDG_CONFIG_HOME": os.environ.get("XDG_CONFIG_HOME") or f"{context.home}/.config",
+        "BOUGH_DATA": context.data,
+        "PWD": context.cwd,
     }

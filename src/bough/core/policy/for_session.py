@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core.policy import decide, tool_use
+from bough.core.policy import decide
 from bough.core.policy.decide import Verdict
+from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.store.sql import CHOICES, MCP, RULES, WORKTREES
 from bough.core.transcripts.fold import Fold

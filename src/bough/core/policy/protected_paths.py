@@ -38,7 +38,7 @@ SECRETS = tuple(
 _GUARDED_AT_HOME = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".mozilla", ".password-store"})
 
 
-class Places(msgspec.Struct, frozen=True):
+class ProtectionContext(msgspec.Struct, frozen=True):
     """Folders and patterns that protection depends on besides a path; the folders are resolved."""
 
     cwd: str
@@ -50,7 +50,7 @@ class Places(msgspec.Struct, frozen=True):
     secrets: tuple[NamePattern, ...] = SECRETS
 
     @classmethod
-    def of(cls, data: os.PathLike[str], worktrees: Iterable[str], cwd: str, catalog: Catalog) -> Places:
+    def of(cls, data: os.PathLike[str], worktrees: Iterable[str], cwd: str, catalog: Catalog) -> ProtectionContext:
         home = os.path.realpath(os.path.expanduser("~"))
         others = tuple(path for path in worktrees if not is_inside(cwd, path))
         patterns, secrets = agents_patterns(catalog.protected), secret_patterns(catalog.secrets)
@@ -67,40 +67,40 @@ def secret_patterns(paths: Iterable[tuple[str, ...]]) -> tuple[NamePattern, ...]
     return (*SECRETS, *(NamePattern(path, SECRET) for path in paths))
 
 
-def written(path: str, places: Places) -> Protection | None:
+def written(path: str, context: ProtectionContext) -> Protection | None:
     """Returns why a person decides about writing to a path; None if the path is not protected. The path is absolute
     and may hold the wildcards of a shell."""
-    if is_inside_data(path, places.data, to_read=False):
+    if is_inside_data(path, context.data, to_read=False):
         return Protection(path, DATA, never=True)
-    names, cwd = _names(path), places.cwd
+    names, cwd = _names(path), context.cwd
     below = names[len(_names(cwd)) :] if is_inside(path, cwd) else names
     # Where a session works inside a folder of these names, a person has put it there; inside git's own, it stays asked.
-    pattern = named_pattern(below, places.patterns) or named_pattern(names, _OF_GIT)
+    pattern = named_pattern(below, context.patterns) or named_pattern(names, _OF_GIT)
     if pattern is not None:
         return Protection(path, pattern.what, _spelled(pattern))
     if is_git_folder(path):
         return Protection(path, GIT, (os.path.basename(path).casefold(),))
-    for worktree in places.worktrees:
+    for worktree in context.worktrees:
         if _may_be_inside(path, worktree):
             return Protection(path, WORKTREE, (os.path.basename(worktree).casefold(),))
-    if (name := _home_name(path, places.home)) is not None and not _works_there(path, cwd, places.home, name):
+    if (name := _home_name(path, context.home)) is not None and not _works_there(path, cwd, context.home, name):
         return Protection(path, HOME, (name,))
     return None
 
 
-def read(path: str, places: Places) -> Protection | None:
+def read(path: str, context: ProtectionContext) -> Protection | None:
     """Returns why a person decides about reading a path; None if it is no secret."""
-    if is_inside_data(path, places.data, to_read=True):
+    if is_inside_data(path, context.data, to_read=True):
         return Protection(path, DATA, never=True)
-    pattern = named_pattern(_names(path), places.secrets)
+    pattern = named_pattern(_names(path), context.secrets)
     return Protection(path, SECRET, _spelled(pattern)) if pattern is not None else None
 
 
-def removed(path: str, places: Places) -> Protection | None:
+def removed(path: str, context: ProtectionContext) -> Protection | None:
     """Returns why a path may not be copied, moved or deleted with everything in it: Bough's data folder is inside. The
     path may hold the wildcards of a shell."""
     names = _names(path)
-    above = _names(places.data)[: len(names)]
+    above = _names(context.data)[: len(names)]
     return Protection(path, DATA, never=True) if len(above) == len(names) and _all_fit(names, above) else None
 
 

@@ -80,15 +80,15 @@ class Rules:
                 raise Conflict(
                     "too_many_rules", f"There are already {MOST_RULES} rules, which is the limit. Remove some first."
                 )
-            place = min(position or MOST_RULES, len(known) + 1)
+            new_position = min(position or MOST_RULES, len(known) + 1)
             by = raw(caller.record())
             rule = await change.tx.one(
-                RULES.add, Rule, id=new_id(), position=place, created_by=by, now=change.now, **fields
+                RULES.add, Rule, id=new_id(), position=new_position, created_by=by, now=change.now, **fields
             )
             assert rule is not None
             change.emit("rule.created", rule)
             _audit(change, caller, "rule.added", rule)
-            await _number(change, [*known[: place - 1], rule, *known[place - 1 :]])
+            await _number(change, [*known[: new_position - 1], rule, *known[new_position - 1 :]])
             return rule
 
         request = [position, fields]
@@ -120,10 +120,10 @@ class Rules:
             # A rule may keep the name of an agent that no longer exists.
             self._check(current | changes, known_agent=before.agent)
             others = [item for item in await change.tx.all(RULES.all, Rule) if item.id != before.id]
-            place = min(changes.get("position", before.position), len(others) + 1)
-            rule = await _update(change, before.id, **changes | {"position": place})
+            new_position = min(changes.get("position", before.position), len(others) + 1)
+            rule = await _update(change, before.id, **changes | {"position": new_position})
             _audit(change, caller, "rule.changed", rule)
-            await _number(change, [*others[: place - 1], rule, *others[place - 1 :]])
+            await _number(change, [*others[: new_position - 1], rule, *others[new_position - 1 :]])
             return rule
 
         return await self._store.write(work)

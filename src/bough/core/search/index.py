@@ -60,7 +60,7 @@ class IndexEntry(msgspec.Struct):
     vector: str
 
 
-class Batch(msgspec.Struct):
+class IndexBatch(msgspec.Struct):
     """Rows of `search_due`, and the texts that they refer to."""
 
     ids: list[int]
@@ -145,9 +145,9 @@ class Index:
         await change.tx.run(SEARCH.done, ids=ids)
 
 
-async def _read(tx: Tx, query: queries.Query) -> Batch:
+async def _read(tx: Tx, query: queries.Query) -> IndexBatch:
     """Reads the next batch: each message or title once, within the limits."""
-    batch = Batch([], [])
+    batch = IndexBatch([], [])
     seen: set[tuple[str | None, str | None]] = set()
     room = BATCH_CHARACTERS
     for due in await tx.all(query, DueRow, limit=BATCH):

@@ -30,10 +30,10 @@ class Term(msgspec.Struct, frozen=True):
 
 
 class ParsedQuery(msgspec.Struct, frozen=True):
-    """A parsed query: all of `wanted` and none of `unwanted`."""
+    """A parsed query: all of `required` and none of `excluded`."""
 
-    wanted: tuple[Term, ...]
-    unwanted: tuple[Term, ...]
+    required: tuple[Term, ...]
+    excluded: tuple[Term, ...]
 
 
 class SqlQuery(msgspec.Struct, frozen=True):
@@ -46,24 +46,24 @@ class SqlQuery(msgspec.Struct, frozen=True):
 
 def parse(text: str) -> ParsedQuery:
     """Parses a query. If it has only exclusions, they are searched for: somebody looks for a program's option."""
-    wanted: list[Term] = []
-    unwanted: list[Term] = []
+    required: list[Term] = []
+    excluded: list[Term] = []
     room = MOST_WORDS
     for match in _TERM.finditer(text):
         raw: str = match["phrase"] if match["phrase"] is not None else match["word"]
         term = tuple(words(raw)[:room])
-        if not term or len(wanted) + len(unwanted) == MOST_TERMS:
+        if not term or len(required) + len(excluded) == MOST_TERMS:
             continue
         room -= len(term)
         prefix = match["star"] is not None or (match["phrase"] is None and raw.endswith("*"))
-        (unwanted if match["minus"] else wanted).append(Term(term, prefix))
-    return ParsedQuery(tuple(wanted), tuple(unwanted)) if wanted else ParsedQuery(tuple(unwanted), ())
+        (excluded if match["minus"] else required).append(Term(term, prefix))
+    return ParsedQuery(tuple(required), tuple(excluded)) if required else ParsedQuery(tuple(excluded), ())
 
 
 def to_sql(parsed: ParsedQuery, dialect: str, session_id: str | None = None) -> SqlQuery:
     """Returns a query as a condition on `search_index`. Words are letters and digits, so nothing needs escaping."""
     if session_id is not None:
-        parsed = ParsedQuery((*parsed.wanted, Term((of_session(session_id),))), parsed.unwanted)
+        parsed = ParsedQuery((*parsed.required, Term((of_session(session_id),))), parsed.excluded)
     return _for_sqlite(parsed) if dialect == "sqlite" else _for_postgres(parsed)
 
 
@@ -71,7 +71,7 @@ def _for_sqlite(parsed: ParsedQuery) -> SqlQuery:
     def spell(term: Term) -> str:
         return f'"{" ".join(term.words)}"{" *" if term.prefix else ""}'
 
-    query = f"({' AND '.join(map(spell, parsed.wanted))}){''.join(f' NOT {spell(term)}' for term in parsed.unwanted)}"
+    query = f"({' AND '.join(map(spell, parsed.required))}){''.join(f' NOT {spell(term)}' for term in parsed.excluded)}"
     return SqlQuery("search_index MATCH :query", "-bm25(search_index)", {"query": query})
 
 
@@ -81,11 +81,11 @@ def _for_postgres(parsed: ParsedQuery) -> SqlQuery:
     def spell(term: Term) -> str:
         return " & ".join(f"'{word}'" for word in term.words) + (":*" if term.prefix else "")
 
-    query = [spell(term) for term in parsed.wanted]
-    query += [f"!{spell(term)}" for term in parsed.unwanted if len(term.words) == 1]
+    query = [spell(term) for term in parsed.required]
+    query += [f"!{spell(term)}" for term in parsed.excluded if len(term.words) == 1]
     match = ["search_index.vector @@ CAST(CAST(:query AS TEXT) AS TSQUERY)"]
     params: dict[str, Any] = {"query": " & ".join(query)}
-    for terms, like in ((parsed.wanted, "LIKE"), (parsed.unwanted, "NOT LIKE")):
+    for terms, like in ((parsed.required, "LIKE"), (parsed.excluded, "NOT LIKE")):
         for term in terms:
             if len(term.words) > 1:
                 name = f"phrase_{len(params)}"

@@ -120,7 +120,7 @@ class Search:
 
         async def work(tx: Tx) -> tuple[list[_Ranked], dict[int, _Row], int]:
             await conditions.complete(tx)
-            if not parsed.wanted:
+            if not parsed.required:
                 return [], {}, 0
             query, params = self._query(parsed, conditions)
             ranked = await tx.all(query, _Ranked, limit=limit, offset=offset, **params)

@@ -32,7 +32,7 @@ class Snippets:
 
     def __init__(self, parsed: ParsedQuery) -> None:
         # Longer terms come first, so that `foo bar` is marked whole even if `foo` is a term too.
-        terms = sorted(parsed.wanted, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
+        terms = sorted(parsed.required, key=lambda term: (-len(term.words), -len(term.words[-1]), term.prefix))
         self._pattern = re.compile("|".join(f"({_pattern(term)})" for term in terms))
 
     def make(self, text: str) -> Snippet:

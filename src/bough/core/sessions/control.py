@@ -63,13 +63,15 @@ class Control:
                     f"Task {expected.id} is {expected.status}.",
                     status=expected.status,
                 )
+        # A repeat finds a turn that stops already.
+        is_new = task is not None and task.status != "stopping"
         if task is not None and task.status == "interrupted":
             task = await interruption.drop(change, task)
         elif task is not None:
             await records.move_task(change, task.id, "stopping")
             await lifecycle.withdraw_approvals(change, task.id)
             await tool_call.withdraw(change, session.id, "The turn in which this was wanted was stopped.")
-        if task is not None:
+        if task is not None and is_new:
             change.audit(caller, "session.stopped", session_id=session.id, subject_id=task.id)
         waiting = await change.tx.value(TASKS.waiting, session_id=session.id)
         if session.status == "active" and (task is not None or waiting) and not session.queue_paused:
@@ -170,8 +172,8 @@ class Control:
             return
         try:
             async with asyncio.timeout(SETTLE):
-                await self._runner.cancel(session_id, task)
-                await self._runner.ended(task.id)
+                await self._runner.stops.cancel(session_id, task)
+                await self._runner.stops.ended(task.id)
         except TimeoutError:
             return
 

@@ -16,6 +16,7 @@ from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
 from bough.core.policy.operator_limits import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
+from bough.core.sessions.list_sessions import SessionPages
 from bough.core.sessions.requests import (
     NewSession,
     OpenedSession,
@@ -33,7 +34,7 @@ from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import CALLS, EVENTS, HOME, SESSIONS
+from bough.core.store.sql import CALLS, HOME, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.worktrees.paths import file_inside, resolve_inside
@@ -44,7 +45,7 @@ from bough.git.working_copy.inspect import state as git_state
 from bough.git.workspace import check_workspace
 from bough.model.message import raw
 from bough.model.repo import Worktree
-from bough.model.session import Caller, Session, parse_statuses
+from bough.model.session import Caller, Session
 from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -57,8 +58,6 @@ STORED_AS_GIVEN = (
     *("title", "description", "permission_mode", "model", "effort", "queue_paused"),
     *("headless", "sandbox", "sandbox_profile"),
 )
-# How many totals of filtered lists are cached: about as many as clients use at once.
-TOTALS_KEPT = 64
 
 
 class _Child(msgspec.Struct):
@@ -74,8 +73,7 @@ class Sessions:
         self._settings = settings
         self._catalog = catalog
         self._tasks = tasks
-        # Totals of filtered lists, with the cursor of the newest event at that time.
-        self._totals: dict[str, tuple[Any, int]] = {}
+        self._pages = SessionPages(store)
 
     def check(self, caller: Caller, new: NewSession) -> tuple[str, str | None]:
         """Raises if a new session is invalid, wherever it is to work; returns the agent and the prompt."""
@@ -175,7 +173,8 @@ class Sessions:
         opened = await self._store.write_once(
             caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), OpenedSession, work
         )
-        log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd))
+        active = await self._store.read(lambda tx: tx.value(SESSIONS.active_total))
+        log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd), active_sessions=active)
         return opened
 
     async def get(self, session_id: str) -> Session:
@@ -203,57 +202,7 @@ class Sessions:
 
     async def list(self, filters: SessionFilter, limit: int, offset: int) -> Page[Any]:
         """Returns a page of sessions, newest first, as structs or as their JSON."""
-        statuses = parse_statuses(filters.status) if filters.status else None
-
-        async def work(tx: Tx) -> Page[Any]:
-            where: list[str] = []
-            params: dict[str, Any] = {}
-            if filters.repo_id is not None:
-                where.append("repo_id = :repo_id")
-                params["repo_id"] = await find_id(tx, "repos", filters.repo_id)
-            if filters.worktree_id is not None:
-                where.append("worktree_id = :worktree_id")
-                params["worktree_id"] = await find_id(tx, "worktrees", filters.worktree_id)
-            if filters.root_id is not None:
-                where.append("root_session_id = :root_id")
-                params["root_id"] = await find_id(tx, "sessions", filters.root_id)
-            if filters.parent_id is not None:
-                where.append("parent_session_id = :parent_id")
-                params["parent_id"] = await find_id(tx, "sessions", filters.parent_id)
-            if filters.roots is not None:
-                where.append("root_session_id IN :roots")
-                params["roots"] = filters.roots
-            if filters.cwd is not None:
-                where.append("cwd = :cwd")
-                params["cwd"] = filters.cwd
-            if filters.activity is not None:
-                where.append("activity IN :activities")
-                params["activities"] = ("idle", "not_started") if filters.activity == "idle" else (filters.activity,)
-            if statuses is not None:
-                where.append("status IN :statuses")
-                params["statuses"] = statuses
-            if filters.archived is not None:
-                where.append("archived = :archived")
-                params["archived"] = filters.archived
-            text = " AND ".join(where) or "TRUE"
-            query = SESSIONS.page.with_(where=text)
-            page = await tx.all(query, Session, limit=limit, offset=offset, **params)
-            return Page(page, await self._total(tx, text, params), limit, offset)
-
-        return await self._store.read(work)
-
-    async def _total(self, tx: Tx, where: str, params: dict[str, Any]) -> int:
-        """Counts the sessions of a filter; cached until the next event, since counting is slower than the page."""
-        key = f"{where} {params}"
-        cursor = await tx.value(EVENTS.newest)
-        known = self._totals.get(key)
-        if known is not None and known[0] == cursor:
-            return known[1]
-        total = await tx.value(SESSIONS.count.with_(where=where), **params) or 0
-        if len(self._totals) >= TOTALS_KEPT:
-            self._totals.clear()
-        self._totals[key] = (cursor, total)
-        return total
+        return await self._pages.list(filters, limit, offset)
 
     async def patch(self, caller: Caller, session_id: str, patch: SessionPatch) -> Session:
         check_texts(patch.title or "", patch.description or "")

@@ -117,6 +117,19 @@ class Tasks:
 
         return await self._store.read(work)
 
+    async def newest_ids(self, session_ids: Sequence[str], most: int) -> dict[str, list[str]]:
+        """Returns the ids of the newest tasks of each session, newest first."""
+
+        by_session: dict[str, list[str]] = {session_id: [] for session_id in session_ids}
+        if not by_session:
+            return by_session
+        query, ids = TASKS.newest_ids, tuple(by_session)
+        for session_id, task_id in await self._store.read(
+            lambda tx: tx.all(query, tuple[str, str], ids=ids, most=most)
+        ):
+            by_session[session_id].append(task_id)
+        return by_session
+
     async def edit(self, caller: Caller, task_id: str, prompt: str | None, before: str | None) -> Task:
         """Changes the text of a queued prompt, or moves it before another one, or to the end if `before` is empty. Its
         files stay; a changed text is its last author's."""

@@ -8,9 +8,9 @@ import msgspec
 from bough.core.state import session as lifecycle
 from bough.core.state import task_ended
 from bough.core.state.cost import grown_cost
-from bough.core.state.turn import Outcome, failure, finish
+from bough.core.state.turn import TurnOutcome, failure, finish
 from bough.core.store import records
-from bough.core.store.redactors import redacted_error
+from bough.core.store.session_secrets import redacted_error
 from bough.core.store.sql import KEEPERS, MESSAGES, TASKS
 from bough.core.store.transactions import Change
 from bough.core.transcripts.fold import Fold
@@ -41,7 +41,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
     interrupted = await records.move_task(change, task.id, "interrupted")
     if interrupted is None:
         # It was being stopped: this is how it stopped.
-        await finish(change, task, Outcome("failed", error=error), 0, None)
+        await finish(change, task, TurnOutcome("failed", error=error), 0, None)
         return False
     if interrupted.sent_attempt != interrupted.attempt:
         policy = "continue"
@@ -62,7 +62,7 @@ async def hold(change: Change, task: Task) -> Task | None:
         return None
     held = await records.move_task(change, task.id, "interrupted")
     if held is None:
-        await finish(change, task, Outcome("cancelled"), 0, None)
+        await finish(change, task, TurnOutcome("cancelled"), 0, None)
         return None
     await lifecycle.withdraw_approvals(change, task.id)
     # A prompt that was not sent has not started: the time until then is not agent time.

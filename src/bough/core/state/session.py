@@ -68,7 +68,7 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
         await usable(change.tx, session.worktree_id)
     if session.kind == "root":
         await admit(change, settings)
-    return await records.update_session(
+    reopened = await records.update_session(
         change,
         session.id,
         status="active",
@@ -79,6 +79,9 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
         active_at=change.now,
         end_reason=None,
     )
+    active = await change.tx.value(SESSIONS.active_total)
+    log.info("session_resumed", session=session.id, active_sessions=active)
+    return reopened
 
 
 async def end(change: Change, session: Session, status: Status, why: str, text: str | None = None) -> Session:

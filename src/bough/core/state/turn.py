@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Literal, cast
 
 import msgspec
@@ -12,11 +13,11 @@ from bough.agents.catalog.entry import UsageMeaning
 from bough.core.checkpoints.take import FolderState, meet, record
 from bough.core.state import session as lifecycle
 from bough.core.state import task_ended
-from bough.core.state.context_files import context_files, links
+from bough.core.state.context_files import context_blocks, context_files
 from bough.core.state.cost import grown_cost
 from bough.core.state.reports import callbacks
 from bough.core.store import records
-from bough.core.store.redactors import redacted_error
+from bough.core.store.session_secrets import redacted_error
 from bough.core.store.sql import APPROVALS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
@@ -50,7 +51,7 @@ class Claimed(msgspec.Struct):
     session: Session
 
 
-class Outcome(msgspec.Struct):
+class TurnOutcome(msgspec.Struct):
     """The way a turn ended."""
 
     status: TaskStatus
@@ -71,6 +72,7 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
         change.task("task.patched", task)
         if task.attempt == 1:
             await records.enter_transcript(change, task)
+            task = await callbacks.join_waiting(change, task)
         session = await records.update_session(change, session_id, activity="running", active_at=change.now)
         return Claimed(task, session)
 
@@ -133,10 +135,10 @@ async def add_notices(store: Store, task: Task, texts: list[str]) -> None:
     await store.write(work)
 
 
-def new_links(session: Session) -> list[Block]:
-    """Returns links to context files that were added after the conversation started."""
-    known = session.metadata.linked_paths
-    return [link for link, file in zip(links(session), context_files(session), strict=True) if file not in known]
+async def new_context(session: Session, *, embed: bool) -> list[Block]:
+    """Returns the context files that were added after the conversation started."""
+    added = [file for file in context_files(session) if file not in session.metadata.linked_paths]
+    return await asyncio.to_thread(context_blocks, session, added, embed=embed) if added else []
 
 
 async def called_off(tx: Tx, task: Task) -> CalledOff | None:
@@ -149,17 +151,19 @@ async def called_off(tx: Tx, task: Task) -> CalledOff | None:
     return "denied" if denials else None
 
 
-def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None = None) -> Outcome:
+def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None = None) -> TurnOutcome:
     """Builds the outcome from the agent's answer; `counts` says what its tokens count."""
     usage = None
     if result.usage is not None and counts != "none":
         usage = {**msgspec.to_builtins(result.usage), "source": "prompt_response", "counts": counts}
     if why == "denied":
-        return Outcome("completed", "denied", usage=usage)
-    return Outcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
+        return TurnOutcome("completed", "denied", usage=usage)
+    return TurnOutcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
 
 
-async def finish(change: Change, task: Task, outcome: Outcome, tools: int, taken: FolderState | None) -> Task | None:
+async def finish(
+    change: Change, task: Task, outcome: TurnOutcome, tools: int, taken: FolderState | None
+) -> Task | None:
     """Ends a task in the transaction that stores the end of its transcript. Does nothing if the task has ended, or has
     another attempt by now."""
     known = await records.task(change.tx, task.id)

@@ -307,19 +307,23 @@ async def insert_message(
 
 async def insert_messages(change: Change, messages: list[Message]) -> None:
     """Stores messages that already have positions and hold no secret values."""
-    for query, params in queries.in_bulk(MESSAGES.add_all, [msgspec.structs.asdict(message) for message in messages]):
+    columns = [name for name in Message.__struct_fields__ if name != "timestamp"]
+    rows = [{name: getattr(message, name) for name in columns} for message in messages]
+    for query, params in queries.in_bulk(MESSAGES.add_all, rows):
         await change.tx.run(query, **params)
     for message in messages:
         change.message("message.created", message)
 
 
-async def enter_transcript(change: Change, entering: Task) -> None:
-    """Gives a queued prompt's message its position and time in the conversation."""
+async def enter_transcript(change: Change, entering: Task, carrier: Task | None = None) -> None:
+    """Gives a queued prompt's message its position and time in the conversation; it then belongs to the turn of the
+    `carrier`, if another task's turn sends it."""
     after: Any = await change.tx.value(SESSIONS.take_positions, id=entering.session_id, count=1)
     message = await change.tx.one(
         MESSAGES.enter,
         Message,
         task_id=entering.id,
+        carrier_id=(carrier or entering).id,
         position=after - 1,
         queued_base=QUEUED_BASE,
         now=await message_time(change, entering.session_id),

@@ -12,8 +12,8 @@ import msgspec
 
 from bough.core.store import idempotency
 from bough.core.store.idempotency import KeyScope, RequestKey, fingerprint
-from bough.core.store.redactors import redactor_of
 from bough.core.store.response_cache import ResponseCache
+from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import AUDIT, COMMON, EVENTS
 from bough.errors import Unavailable
 from bough.model.access.audit import AuditAction, AuditEntry

@@ -16,7 +16,7 @@ from bough.core.state.calls import call_rights, tool_call
 from bough.core.state.calls.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.paging import Page
-from bough.core.store.redactors import redactor_of
+from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import CALLS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
 from bough.model.task import Task
-from bough.model.tree import Aside
+from bough.model.tree import AgentNote
 from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 
@@ -26,5 +26,5 @@ async def add(change: Change, session_id: str, text: str, from_session_id: str |
 
 async def delivered_with(tx: Tx, task: Task) -> list[str]:
     """Returns the notes that the agent receives with this task's prompt."""
-    notes = await tx.all(TREES.told_with, Aside, session_id=task.session_id, task_id=task.id)
+    notes = await tx.all(TREES.told_with, AgentNote, session_id=task.session_id, task_id=task.id)
     return [note.text for note in notes]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from bough.core.store import records
-from bough.core.store.redactors import redactor_of
+from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import MESSAGES, REPOS, TASKS
 from bough.core.store.transactions import Store
 from bough.core.transcripts.inherited import inherited

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import msgspec
 
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog.entry import ToolVocabulary
-from bough.core.transcripts.entry import ENDED_TOOL, OPEN_TOOL, Entry, Kind
+from bough.core.transcripts.growing_message import ENDED_TOOL, OPEN_TOOL, GrowingMessage, Kind
 from bough.core.transcripts.plan_tools import plan_steps
 from bough.model.message import Message, Role
 from bough.model.values.redaction import NOTHING_SECRET, Redactor
@@ -38,19 +38,19 @@ class Fold:
         secret values."""
         self._vocabulary = vocabulary or ToolVocabulary()
         self._redactor = redactor
-        self.dirty: dict[Entry, None] = {}
-        self.grown: dict[Entry, None] = {}
+        self.dirty: dict[GrowingMessage, None] = {}
+        self.grown: dict[GrowingMessage, None] = {}
         self.state: dict[str, dict[str, Any]] = {}
         self.tool_count = 0
         # Characters added since this was last reset.
         self.unwritten = 0
-        self._open: Entry | None = None
-        self._said: Entry | None = None
-        self._plan: Entry | None = None
-        self._tools: dict[str, Entry] = {}
+        self._open: GrowingMessage | None = None
+        self._said: GrowingMessage | None = None
+        self._plan: GrowingMessage | None = None
+        self._tools: dict[str, GrowingMessage] = {}
 
-    def _entry(self, kind: Kind, role: Role, message_id: str | None = None) -> Entry:
-        return Entry(kind, role, message_id, redactor=self._redactor)
+    def _entry(self, kind: Kind, role: Role, message_id: str | None = None) -> GrowingMessage:
+        return GrowingMessage(kind, role, message_id, redactor=self._redactor)
 
     @property
     def withheld(self) -> dict[str, str]:
@@ -60,7 +60,7 @@ class Fold:
         entries = (self._open, *self._tools.values())
         return {entry.id: entry.unshown for entry in entries if entry is not None and entry.unshown}
 
-    def restore(self, messages: list[Message], withheld: Mapping[str, str] | None = None) -> list[Entry]:
+    def restore(self, messages: list[Message], withheld: Mapping[str, str] | None = None) -> list[GrowingMessage]:
         """Restores a turn's state from its rows, and the ends of messages that were withheld. Returns the messages that
         are still growing."""
         withheld = withheld or {}
@@ -69,18 +69,20 @@ class Fold:
             kind = body.get("type")
             if kind in ("text", "thought") and message.role == "agent" and body.get("partial"):
                 rest = withheld.get(message.id, "")
-                entry = self._open = Entry(kind, "agent", body.get("messageId"), message.id, self._redactor, rest)
+                entry = self._open = GrowingMessage(
+                    kind, "agent", body.get("messageId"), message.id, self._redactor, rest
+                )
                 entry.parts = [body["text"]]
                 entry.unseen()
             elif kind == "tool":
                 rest = withheld.get(message.id, "")
-                entry = Entry("tool", "system", None, message.id, self._redactor, rest)
+                entry = GrowingMessage("tool", "system", None, message.id, self._redactor, rest)
                 self._tools[body["toolCallId"]] = entry
                 entry.body = body
                 entry.printed = isinstance(body["result"].get("output"), str)
                 self.tool_count += 1
             elif kind == "plan":
-                entry = self._plan = Entry("plan", "system", None, message.id, self._redactor)
+                entry = self._plan = GrowingMessage("plan", "system", None, message.id, self._redactor)
                 entry.body = body
             else:
                 continue
@@ -89,7 +91,7 @@ class Fold:
             entry.size = len(bytes(message.content))
         return [self._open] if self._open is not None else []
 
-    def add(self, updates: list[Update]) -> None:
+    def add(self, updates: list[SessionUpdate]) -> None:
         """Folds updates in the order in which the agent sent them."""
         for update in updates:
             text = update.text
@@ -108,7 +110,7 @@ class Fold:
             else:
                 self._other(update)
 
-    def _speak(self, kind: Kind, message_id: str | None) -> Entry:
+    def _speak(self, kind: Kind, message_id: str | None) -> GrowingMessage:
         self.close_text()
         entry = self._open = self._entry(kind, "agent", message_id)
         if kind == "text":
@@ -128,11 +130,11 @@ class Fold:
             self._touch(entry)
             self._open = None
 
-    def _touch(self, entry: Entry) -> None:
+    def _touch(self, entry: GrowingMessage) -> None:
         entry.announce = True
         self.dirty[entry] = None
 
-    def _other(self, update: Update) -> None:
+    def _other(self, update: SessionUpdate) -> None:
         body: dict[str, Any] = msgspec.json.decode(update.raw)
         kind = update.kind
         if kind in ("tool_call", "tool_call_update"):
@@ -144,7 +146,7 @@ class Fold:
         elif kind != "user_message_chunk":
             self._keep(kind, body)
 
-    def tool(self, update: dict[str, Any]) -> Entry:
+    def tool(self, update: dict[str, Any]) -> GrowingMessage:
         """Creates or updates a tool call; a permission request may be the first to mention one.
 
         An id that is reused after its call has ended belongs to a new call, which inherits nothing from the first.
@@ -164,7 +166,7 @@ class Fold:
                 self._replace_plan({"entries": steps})
         return entry
 
-    def permit(self, entry: Entry, outcome: dict[str, Any] | None) -> None:
+    def permit(self, entry: GrowingMessage, outcome: dict[str, Any] | None) -> None:
         """Records the policy's outcome for a tool call. Agents cannot set it."""
         if entry.body.pop("permission", None) != outcome:
             self._touch(entry)
@@ -225,15 +227,15 @@ def _is_last_word(update: dict[str, Any]) -> bool:
     return kind == "tool_call_update" or (kind == "tool_call" and update.get("status") in ENDED_TOOL)
 
 
-def _merge_tool(entry: Entry, update: dict[str, Any]) -> None:
+def _merge_tool(entry: GrowingMessage, update: dict[str, Any]) -> None:
     body = entry.body
     meta = _object(update.get("_meta"))
     _merge_names(body, update, meta)
     if update.get("locations") is not None:
         body["locations"] = update["locations"]
     if update.get("rawInput") is not None:
-        given = update["rawInput"]
-        body["args"] = given if isinstance(given, dict) else {"input": given}
+        raw_input = update["rawInput"]
+        body["args"] = raw_input if isinstance(raw_input, dict) else {"input": raw_input}
     result: dict[str, Any] = body["result"]
     if update.get("status") not in (None, "failed"):
         result.pop("note", None)
@@ -287,7 +289,7 @@ def _is_diff(part: Any) -> bool:
     return isinstance(part, dict) and cast("dict[str, Any]", part).get("type") == "diff"
 
 
-def _merge_terminal(entry: Entry, meta: dict[str, Any]) -> None:
+def _merge_terminal(entry: GrowingMessage, meta: dict[str, Any]) -> None:
     """Merges a command's output and exit status from agents that send them outside the content."""
     printed = meta.pop("terminal_output_delta", None)
     if isinstance(printed, dict) and isinstance(data := cast("dict[str, Any]", printed).get("data"), str):

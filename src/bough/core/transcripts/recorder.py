@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog.entry import ToolVocabulary
 from bough.agents.wait_shielded import shielded
 from bough.core.events.hub import Hub
@@ -19,8 +19,8 @@ from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import shown_state, store_state
-from bough.core.transcripts.entry import SPOKEN_KINDS, Entry
 from bough.core.transcripts.fold import STATE, Fold
+from bough.core.transcripts.growing_message import SPOKEN_KINDS, GrowingMessage
 from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
 from bough.errors import Unavailable
 from bough.model.message import Message, Role, raw
@@ -42,10 +42,10 @@ MOST_UNWRITTEN = 8 * 1024 * 1024
 RETRY_PAUSE = 1.0
 
 
-class Write(msgspec.Struct):
+class MessageWrite(msgspec.Struct):
     """One message as it was when the transaction was prepared."""
 
-    entry: Entry
+    entry: GrowingMessage
     id: str
     role: Role
     content: msgspec.Raw
@@ -138,7 +138,7 @@ class Recorder:
         else:
             self._received = number
 
-    def take(self, updates: list[Update], last: int) -> None:
+    def take(self, updates: list[SessionUpdate], last: int) -> None:
         """Folds what the agent sent and publishes growth of messages that subscribers already know."""
         self.received(last)
         self._sealed = self._held is not None
@@ -160,7 +160,7 @@ class Recorder:
         self._fold.notice(text)
         self._due.set()
 
-    def tool(self, update: dict[str, Any]) -> Entry:
+    def tool(self, update: dict[str, Any]) -> GrowingMessage:
         """Folds a tool call that did not come as an update."""
         return self._fold.tool({**update, "sessionUpdate": None})
 
@@ -168,7 +168,7 @@ class Recorder:
         """Returns the agent's last text of this turn."""
         return self._fold.last_text()
 
-    def permit(self, entry: Entry, outcome: dict[str, Any] | None) -> None:
+    def permit(self, entry: GrowingMessage, outcome: dict[str, Any] | None) -> None:
         """Records the policy's outcome for a tool call."""
         self._fold.permit(entry, outcome)
         self._due.set()
@@ -261,7 +261,7 @@ class Recorder:
             self._confirm(received)
             return result
 
-    def _take_back(self, writes: list[Write], state: dict[str, dict[str, Any]]) -> None:
+    def _take_back(self, writes: list[MessageWrite], state: dict[str, dict[str, Any]]) -> None:
         """Marks entries as unwritten again after a failed write."""
         for write in writes:
             self._fold.dirty[write.entry] = None
@@ -272,7 +272,7 @@ class Recorder:
         """Closes open messages and tool calls, because nothing more will come."""
         self._fold.close()
 
-    def _prepare(self) -> tuple[list[Write], dict[str, dict[str, Any]]]:
+    def _prepare(self) -> tuple[list[MessageWrite], dict[str, dict[str, Any]]]:
         fold = self._fold
         entries = list(fold.dirty) + [entry for entry in fold.grown if entry not in fold.dirty]
         for entry in entries:
@@ -280,7 +280,7 @@ class Recorder:
                 self._publish(entry)
         short = self.growth.nearly_full
         writes = [
-            Write(entry, entry.id, entry.role, entry.content(short), not entry.stored, entry.announce)
+            MessageWrite(entry, entry.id, entry.role, entry.content(short), not entry.stored, entry.announce)
             for entry in entries
         ]
         state: dict[str, dict[str, Any]] = shown_state(fold.state, self.redactor)
@@ -292,7 +292,7 @@ class Recorder:
         return writes, state
 
     async def _write(
-        self, change: Change, task_id: str | None, writes: list[Write], state: dict[str, dict[str, Any]]
+        self, change: Change, task_id: str | None, writes: list[MessageWrite], state: dict[str, dict[str, Any]]
     ) -> StoredSize | None:
         """Stores messages and state. Returns the new size of the transcript, if it has changed."""
         moment = await records.message_time(change, self._session_id) if writes else change.now
@@ -322,7 +322,7 @@ class Recorder:
         growth = sum(len(bytes(write.content)) - write.entry.size for write in writes if write.id not in stored)
         return await self.growth.grow(change, self._session_id, task_id, growth) if writes else None
 
-    def _written(self, writes: list[Write]) -> None:
+    def _written(self, writes: list[MessageWrite]) -> None:
         for write in writes:
             entry = write.entry
             entry.size = len(bytes(write.content))
@@ -334,7 +334,7 @@ class Recorder:
             if entry.closed and entry not in self._fold.dirty:
                 self._hub.grown(entry.id)
 
-    def _publish(self, entry: Entry) -> None:
+    def _publish(self, entry: GrowingMessage) -> None:
         offset = entry.length
         text = entry.unseen()
         if text:

@@ -24,7 +24,7 @@ from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
-from bough.core.trees.limits import BranchKind, check_mode, check_room, refuse_side_question
+from bough.core.trees.limits import BranchKind, check_mode, check_room, mode_warnings, refuse_side_question
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
 from bough.core.worktrees.session_folders import check_settings_folder
@@ -43,7 +43,7 @@ log = structlog.get_logger("bough.sessions")
 SCOPE = "sessions.branch"
 
 
-class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class NewBranchWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A worktree to create for a branch: its git branch, its path, and whether ignored files are copied."""
 
     branch: str | None = None
@@ -51,7 +51,7 @@ class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     ignored: bool = False
 
 
-class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class NewBranch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A fork, child or side question to create; omitted fields are inherited (L3)."""
 
     prompt: str | None = None
@@ -65,7 +65,7 @@ class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     effort: str | None = None
     # A fork begins after this task; by default after the last finished one.
     task_id: str | None = None
-    worktree: Literal["same", "new"] | NewWorktree = "same"
+    worktree: Literal["same", "new"] | NewBranchWorktree = "same"
     # A child works in this worktree of the repo instead.
     worktree_id: str | None = None
     mcp_server_ids: list[str] | None = None
@@ -75,11 +75,12 @@ class Branch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-class Branched(msgspec.Struct, rename="camel"):
-    """A new session, and the task of its first prompt if it has one."""
+class Branched(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A new session, the task of its first prompt if it has one, and warnings for people."""
 
     session_id: str
     task_id: str | None
+    warnings: list[str] = []
 
 
 class Branches:
@@ -91,19 +92,19 @@ class Branches:
         self._catalog = catalog
         self._worktrees = worktrees
 
-    async def fork(self, caller: Caller, session_id: str, new: Branch) -> Branched:
+    async def fork(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
         """Creates a session that knows the conversation so far."""
         return await self._branch(caller, session_id, new, "fork")
 
-    async def spawn(self, caller: Caller, session_id: str, new: Branch) -> Branched:
+    async def spawn(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
         """Creates a child that starts with no context and reports to its parent."""
         return await self._branch(caller, session_id, new, "subsession")
 
-    async def side_question(self, caller: Caller, session_id: str, new: Branch) -> Branched:
+    async def side_question(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
         """Asks a side question: a fork that only reads, and is archived when it has answered."""
         return await self._branch(caller, session_id, new, "btw")
 
-    async def admit(self, caller: Caller, session_id: str, new: list[Branch], kind: BranchKind) -> None:
+    async def admit(self, caller: Caller, session_id: str, new: list[NewBranch], kind: BranchKind) -> None:
         """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
         for branch in new:
             self._check(caller, branch, kind)
@@ -116,7 +117,7 @@ class Branches:
 
         await self._store.write(work)
 
-    async def _branch(self, caller: Caller, session_id: str, new: Branch, kind: BranchKind) -> Branched:
+    async def _branch(self, caller: Caller, session_id: str, new: NewBranch, kind: BranchKind) -> Branched:
         self._check(caller, new, kind)
         prompt = None
         if new.prompt is not None:
@@ -134,7 +135,7 @@ class Branches:
         # This continues even if the caller stops waiting.
         return await self._worktrees.through(self._branch_in_worktree(caller, source, new, kind, prompt, request))
 
-    async def _existing_folder(self, tx: Tx, caller: Caller, source: Session, new: Branch) -> BranchFolder:
+    async def _existing_folder(self, tx: Tx, caller: Caller, source: Session, new: NewBranch) -> BranchFolder:
         """Returns where a branch without a new worktree works: in its source's folder, or in the requested worktree."""
         if new.worktree_id is None:
             return BranchFolder(source.worktree_id, source.cwd)
@@ -145,7 +146,7 @@ class Branches:
         return BranchFolder(requested.id, requested.path)
 
     async def _branch_in_worktree(
-        self, caller: Caller, source: Session, new: Branch, kind: BranchKind, prompt: str | None, request: Any
+        self, caller: Caller, source: Session, new: NewBranch, kind: BranchKind, prompt: str | None, request: Any
     ) -> Branched:
         """Creates a branch in a new worktree."""
         async with self._worktrees.turn(caller, source):
@@ -155,7 +156,7 @@ class Branches:
                 return earlier
             # Refusals come before the worktree is created.
             await self._store.write(lambda change: self._check_admissible(change, caller, source.id, new, kind))
-            options = NewWorktree() if isinstance(new.worktree, str) else new.worktree
+            options = NewBranchWorktree() if isinstance(new.worktree, str) else new.worktree
             title = (new.title or new.prompt or source.title)[:80]
             requested = WorktreeRequest(title, options.branch, options.path, new.task_id, options.ignored)
             async with self._worktrees.create(caller, source, requested) as folder:
@@ -177,7 +178,7 @@ class Branches:
         self,
         caller: Caller,
         source: Session,
-        new: Branch,
+        new: NewBranch,
         kind: BranchKind,
         prompt: str | None,
         folder: BranchFolder,
@@ -192,7 +193,15 @@ class Branches:
 
         scope = RecordScope(SCOPE, "sessions", source.id)
         branched = await self._store.write_once(caller, scope, request, Branched, work)
-        log.info("session_branched", session=branched.session_id, kind=kind, source=source.id, cwd=folder.cwd)
+        active = await self._store.read(lambda tx: tx.value(SESSIONS.active_total))
+        log.info(
+            "session_branched",
+            session=branched.session_id,
+            kind=kind,
+            source=source.id,
+            cwd=folder.cwd,
+            active_sessions=active,
+        )
         return branched
 
     async def plant(
@@ -200,7 +209,7 @@ class Branches:
         change: Change,
         caller: Caller,
         source: Session,
-        new: Branch,
+        new: NewBranch,
         kind: BranchKind,
         folder: BranchFolder,
         git: GitState,
@@ -217,10 +226,10 @@ class Branches:
             task = await enqueue(
                 change, session, prompt, source=origin, from_session=caller.id, files=attached, caller=caller
             )
-        return Branched(session.id, task.id if task else None)
+        return Branched(session.id, task.id if task else None, mode_warnings(source, session.permission_mode))
 
     async def _check_admissible(
-        self, change: Change, caller: Caller, session_id: str, new: Branch, kind: BranchKind, count: int = 1
+        self, change: Change, caller: Caller, session_id: str, new: NewBranch, kind: BranchKind, count: int = 1
     ) -> None:
         source = await records.session(change.tx, session_id)
         depth = records.depth_below(source, kind)
@@ -229,7 +238,7 @@ class Branches:
         await check_mode(change.tx, caller, source, new.permission_mode or source.permission_mode, kind)
         await self._branch_point(change.tx, source, new, kind)
 
-    def _check(self, caller: Caller, new: Branch, kind: BranchKind) -> None:
+    def _check(self, caller: Caller, new: NewBranch, kind: BranchKind) -> None:
         check_texts(new.title or "", new.description or "")
         check_choice("model", new.model)
         check_choice("effort", new.effort)
@@ -240,7 +249,7 @@ class Branches:
             raise Invalid("empty_prompt", "Add a `prompt` that says what the new session should do.")
         if new.task_id is not None and kind != "fork":
             raise Invalid("bad_branch", "Only a fork can start at a task: omit `taskId`.")
-        if new.task_id is not None and isinstance(new.worktree, NewWorktree) and new.worktree.ignored:
+        if new.task_id is not None and isinstance(new.worktree, NewBranchWorktree) and new.worktree.ignored:
             raise Invalid("bad_branch", "Checkpoints hold no ignored files: omit `taskId`, or `ignored`.")
         if new.worktree_id is not None and (kind != "subsession" or new.worktree != "same"):
             raise Invalid("bad_branch", "Only a child can use `worktreeId`, and not together with `worktree`.")
@@ -252,7 +261,7 @@ class Branches:
         change: Change,
         caller: Caller,
         source: Session,
-        new: Branch,
+        new: NewBranch,
         kind: BranchKind,
         folder: BranchFolder,
         git: msgspec.Raw,
@@ -315,7 +324,7 @@ class Branches:
             await records.add_message(change, session.id, None, "system", notice(text))
         return await records.session(change.tx, session.id)
 
-    async def _branch_point(self, tx: Tx, source: Session, new: Branch, kind: BranchKind) -> Task | None:
+    async def _branch_point(self, tx: Tx, source: Session, new: NewBranch, kind: BranchKind) -> Task | None:
         """Returns the task after which a fork begins; None for a child, or before the first task."""
         if kind == "subsession":
             return None
@@ -329,7 +338,7 @@ class Branches:
         return task
 
 
-def _title(source: Session, new: Branch, kind: BranchKind) -> str:
+def _title(source: Session, new: NewBranch, kind: BranchKind) -> str:
     if new.title is not None:
         return new.title.strip()
     if kind == "fork":

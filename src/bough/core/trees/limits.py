@@ -1,5 +1,5 @@
 """Checks the limits of a tree: its depth, its number of children and sessions (B5), that nothing branches off a side
-question (B4), and that a child's mode is not more permissive than its parent's (5e)."""
+question (B4), and that no session creates one with a wider mode by itself (5e)."""
 
 from __future__ import annotations
 
@@ -76,13 +76,20 @@ async def refuse_side_question(tx: Tx, caller: Caller, source: Session, kind: Br
 
 async def check_mode(tx: Tx, caller: Caller, source: Session, mode: PermissionMode, kind: BranchKind) -> None:
     """Raises `Denied` if a mode grants more than that of the parent, or of the session that requests it (5e), unless a
-    person approved the request."""
-    if caller.granted:
+    person makes or approved the request. `mode_warnings` warns people."""
+    if caller.granted or caller.kind == "person":
         return
     if kind == "subsession":
         _refuse_wider_mode(source, mode)
     if caller.kind == "session" and caller.id is not None:
         _refuse_wider_mode(await records.session(tx, caller.id), mode)
+
+
+def mode_warnings(source: Session, mode: PermissionMode) -> list[str]:
+    """Returns a warning if a new session's mode grants more than that of the session it branches from."""
+    if RANK[mode] <= RANK[source.permission_mode]:
+        return []
+    return [f"Mode {mode} grants more than {source.permission_mode}, the mode of session {source.id}."]
 
 
 def _refuse_wider_mode(bound: Session, mode: PermissionMode) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 
 from bough.agents.launcher import Launcher
-from bough.core.live_agents.agent_pool import Keeper
-from bough.core.state.turn import Claimed, Outcome, finish
+from bough.core.live_agents.keepers import Keeper
+from bough.core.state.turn import Claimed, TurnOutcome, finish
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, TASKS
 from bough.core.store.transactions import Change, Store
@@ -115,7 +115,7 @@ class Recovery:
             _refuse_without_database(error)
             log.exception("turn_not_repaired", session=task.session_id, task=task.id)
             # Without its transcript, which may be what failed.
-            failed = Outcome("failed", error=GONE)
+            failed = TurnOutcome("failed", error=GONE)
             try:
                 await self._store.write(lambda change: finish(change, task, failed, 0, None))
             except Exception:

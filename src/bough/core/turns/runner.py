@@ -1,18 +1,17 @@
-"""Runs one turn at a time in each session, records its end whatever happens, and stops turns. The scheduler calls it;
-`agent_pool` provides the agents and `state/turn` moves the rows."""
+"""Runs one turn at a time in each session, and records its end whatever happens. The scheduler calls it; `agent_pool`
+provides the agents and `state/turn` moves the rows."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import msgspec
 import structlog
 
-from bough.agents.acp.types import Block, TextBlock
+from bough.agents.acp.types import Block
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
 from bough.agents.sandbox.git_layout import remove_forged_link
@@ -20,22 +19,21 @@ from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
-from bough.core.live_agents.prompt_files import PromptFiles, prompt_files
 from bough.core.live_agents.questions.permissions import Permissions
 from bough.core.live_agents.start import repository_trust
 from bough.core.state import budgets
 from bough.core.state import turn as turns
-from bough.core.state.reports import callbacks, quote_sessions
-from bough.core.state.turn import Claimed, Outcome
+from bough.core.state.turn import Claimed, TurnOutcome
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES
-from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
-from bough.core.transcripts import agent_notes, transcript_limit
-from bough.core.turns.continuation_prompt import continuation
+from bough.core.transcripts import transcript_limit
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
+from bough.core.turns.prompt_blocks import files_for, prompt_blocks
+from bough.core.turns.stop_turns import TurnStops
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import Approval
 from bough.model.message import Message
@@ -63,9 +61,8 @@ class Runner:
         self.permissions = Permissions(store, settings, agents)
         self.checkpoints = Checkpoints(store, settings)
         self.lost_turns = LostTurns(store, settings, agents)
-        self._full_transcripts = FullTranscripts(self.cancel)
-        # How many stops of each task are under way.
-        self.cancelling: Counter[str] = Counter()
+        self.stops = TurnStops(store, settings, agents)
+        self._full_transcripts = FullTranscripts(self.stops.cancel)
 
     # Turns
 
@@ -88,7 +85,7 @@ class Runner:
             log.exception("turn_failed", session=session_id, task=claimed.task.id)
             well = False
             wrapped = Internal("internal", f"Bough failed to run this turn: {type(error).__name__}.")
-            failed = Outcome("failed", error=wrapped)
+            failed = TurnOutcome("failed", error=wrapped)
             # Without the recorder, which may be what failed.
             await until_available(
                 lambda: self._store.write(lambda change: turns.finish(change, claimed.task, failed, 0, None)),
@@ -123,7 +120,7 @@ class Runner:
             await self._interrupt(claimed, error, self._settings.on_interrupt)
             return False
         except BoughError as error:
-            await self._end(claimed, Outcome("failed", error=error))
+            await self._end(claimed, TurnOutcome("failed", error=error))
             agent = self.agents.get(claimed.session.id)
             if agent is None or not isinstance(error, AgentFailed):
                 return True
@@ -150,17 +147,17 @@ class Runner:
             agent, session, taken = await self._ready(session, files)
             await turns.add_notices(self._store, task, agent.notices)
             if not agent.preface:
-                agent.preface = turns.new_links(session)
+                agent.preface = await turns.new_context(session, embed=agent.takes.resources)
             # What the agent said after its last turn belongs to that turn.
             agent.recorder.close()
             await agent.recorder.flush()
             agent.recorder.begin(task.id)
             await turns.add_notices(self._store, task, await agent.configure(session))
-            attached = await self._prompt_files(agent, task)
+            attached = await self._read(lambda tx: files_for(tx, agent, task))
             sent_task = await turns.sent(self._store, task, session.permission_mode, taken, attached.notices)
             if sent_task is None:
                 self.checkpoints.abandon(task, session, files)
-                await self._end(claimed, Outcome("cancelled"))
+                await self._end(claimed, TurnOutcome("cancelled"))
                 return
             self.checkpoints.begun(taken)
         except (AgentGone, Busy):
@@ -171,7 +168,7 @@ class Runner:
             raise
         finally:
             files.cancel()
-        await self._run(agent, claimed, await self._blocks(sent_task, attached))
+        await self._run(agent, claimed, await self._read(lambda tx: prompt_blocks(tx, sent_task, attached)))
 
     async def _ready(self, session: Session, files: asyncio.Task[FolderState]) -> tuple[Agent, Session, FolderState]:
         """Returns a running agent with the session's current settings. They may have changed since it began to start:
@@ -185,34 +182,6 @@ class Runner:
                 return agent, fresh, taken
             session = await self._store.read(lambda tx: records.session(tx, session_id))
         raise Busy("settings_changing", f"The agent's settings changed {MOST_STARTS} times while it started.")
-
-    async def _prompt_files(self, agent: Agent, task: Task) -> PromptFiles:
-        """Returns the files of a prompt in the form that the agent accepts."""
-        return await self._read(lambda tx: prompt_files(tx, task.id, agent.takes, agent.entry.title))
-
-    async def _blocks(self, task: Task, attached: PromptFiles) -> list[Block]:
-        """Builds what the agent is sent for a task that is recorded as sent: notes, files, then the prompt. A server
-        that continues the attempt builds the same."""
-
-        async def work(tx: Tx) -> list[str]:
-            denied = await ask.denial_notes(tx, task)
-            return [*([denied] if denied else []), *await agent_notes.delivered_with(tx, task)]
-
-        notes_and_files: list[Block] = [
-            *(TextBlock(text=text) for text in await self._read(work)),
-            *attached.blocks,
-        ]
-        if task.sent_before:
-            return [*notes_and_files, *continuation(task.prompt)]
-        if task.source == "callback":
-            return [
-                *notes_and_files,
-                TextBlock(text=task.prompt),
-                TextBlock(text=callbacks.GO_ON if task.source_session_id else callbacks.DECIDED),
-            ]
-        if task.source_session_id is not None:
-            notes_and_files.append(TextBlock(text=quote_sessions.from_session(task.source_session_id)))
-        return [*notes_and_files, TextBlock(text=task.prompt)]
 
     async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
         """Sends the prompt, unless an earlier server did, and waits for the end of the turn."""
@@ -242,7 +211,8 @@ class Runner:
         for approval in approvals:
             request_id = msgspec.json.decode(approval.request_id, type=RequestId)
             agent.requests.remember(approval.id, request_id, decided=approval.status != "pending")
-        blocks = await self._blocks(task, await self._prompt_files(agent, task))
+        attached = await self._read(lambda tx: files_for(tx, agent, task))
+        blocks = await self._read(lambda tx: prompt_blocks(tx, task, attached))
         running = asyncio.create_task(self._run(agent, claimed, blocks))
         try:
             # The prompt is registered before anything is read: its answer may be the first line.
@@ -254,7 +224,7 @@ class Runner:
                     lambda id=approval.id: self.permissions.answer(id), "an answer to an agent", approval=approval.id
                 )
             if task.status == "stopping":
-                await self.cancel(claimed.session.id, task)
+                await self.stops.cancel(claimed.session.id, task)
             await running
         finally:
             running.cancel()
@@ -265,7 +235,7 @@ class Runner:
         if await asyncio.to_thread(remove_forged_link, session.cwd):
             log.warning("forged_git_folder", session=session.id, cwd=session.cwd)
 
-    async def _end(self, claimed: Claimed, outcome: Outcome) -> None:
+    async def _end(self, claimed: Claimed, outcome: TurnOutcome) -> None:
         agent = self.agents.get(claimed.session.id)
         await self.remove_forged_link(claimed.session)
         # The last messages are stored while git takes the checkpoint.
@@ -311,42 +281,9 @@ class Runner:
         task = await self._read(lambda tx: records.task(tx, claimed.task.id))
         stopping = task.status == "stopping"
         if stopping or self._crash_limit.reached(claimed.session.id):
-            await self._end(claimed, Outcome("failed", error=error, hopeless=not stopping))
+            await self._end(claimed, TurnOutcome("failed", error=error, hopeless=not stopping))
             return
         await self._interrupt(claimed, error, self._settings.on_interrupt)
 
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
         await self._close(claimed, lambda change: kinds.INTERRUPTED.interrupt(change, claimed.task, error, policy))
-
-    # Stopping
-
-    async def cancel(self, session_id: str, task: Task) -> None:
-        """Stops the turn of a task: asks the agent, and ends its process if the turn does not end in time."""
-        agent = self.agents.get(session_id)
-        if agent is None or not agent.busy:
-            return
-        self.cancelling[task.id] += 1
-        try:
-            async with asyncio.timeout(self._settings.stop_timeout):
-                await agent.cancel(f"{task.id}:{task.attempt}")
-                await self.ended(task.id)
-        except (TimeoutError, AgentFailed):
-            log.warning("agent_ignored_cancel", session=session_id, task=task.id)
-            await agent.end()
-        finally:
-            self.cancelling[task.id] -= 1
-            self.cancelling += Counter()  # forgets those that have ended
-
-    async def ended(self, task_id: str) -> None:
-        """Waits until a task has ended."""
-        changed = asyncio.Event()
-        forget = self._store.db.listen(CHANNEL_EVENTS, lambda _payload: changed.set())
-        try:
-            while True:
-                task = await self._read(lambda tx: records.task(tx, task_id))
-                if task.ended_at is not None:
-                    return
-                await changed.wait()
-                changed.clear()
-        finally:
-            forget()

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough import descriptors
+from bough import open_file_limit
 from bough.core.live_agents.agent import Agent
 from bough.core.store.sql import SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_WORK, Store
@@ -99,7 +99,7 @@ class Scheduler:
         waiting = await self._store.read(self._runnable)
         running = {session.root_session_id: session.under_way for session in waiting}
         candidates = [session for session in waiting if session.session_id not in self._turns]
-        if candidates and not descriptors.enough_for_a_turn():
+        if candidates and not open_file_limit.enough_for_a_turn():
             # The prompts stay queued; the next scan tries again.
             log.warning("too_few_descriptors", waiting=len(candidates))
             return
@@ -154,9 +154,9 @@ class Scheduler:
             if agent is None or not agent.busy:
                 # One that still starts is not sent the prompt of a task that is being stopped.
                 continue
-            if task.id in self._stopping and task.id not in self._stops and not self._runner.cancelling[task.id]:
+            if task.id in self._stopping and task.id not in self._stops and not self._runner.stops.cancelling[task.id]:
                 log.warning("stop_taken_over", session=task.session_id, task=task.id)
-                stop = asyncio.create_task(self._runner.cancel(task.session_id, task), name=f"stop {task.id}")
+                stop = asyncio.create_task(self._runner.stops.cancel(task.session_id, task), name=f"stop {task.id}")
                 self._stops[task.id] = stop
                 stop.add_done_callback(lambda done, task_id=task.id: self._stopped(task_id, done))
         self._stopping = {task.id for task in tasks}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import os
 import re
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from pathlib import Path
@@ -20,11 +21,11 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.store.idempotency import RecordScope, forget_answer
 from bough.core.store.sql import REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
-from bough.core.worktrees.records import NewWorktree, SessionUse, Start
+from bough.core.worktrees.records import NewWorktree, SessionUse, StartFiles
 from bough.core.worktrees.repair import LOOK_EVERY, REPAIR_WITHIN
 from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Invalid
-from bough.git.working_copy.snapshot import TooMuch
+from bough.git.working_copy.snapshot import SnapshotTooLarge
 from bough.git.working_copy.status import files
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller, Session
@@ -102,21 +103,24 @@ class BranchWorktrees:
 
     @contextlib.asynccontextmanager
     async def create(
-        self, caller: Caller, source: Session, request: WorktreeRequest, start: Start | None = None
+        self, caller: Caller, source: Session, request: WorktreeRequest, start: StartFiles | None = None
     ) -> AsyncGenerator[BranchFolder]:
         """Creates a worktree with the session's current files, those after a task, or those of `start`, and removes it
         if the branch fails. A worktree that this key created before is reused."""
         repo = await self._repo(source)
+        # Racers are compared and merged as whole worktrees.
+        subfolder = await self._subfolder(repo, source) if start is None else ""
         start = start or await self._state(source, request)
         start = msgspec.structs.replace(start, asked=(request.branch, request.path, request.task_id, request.ignored))
         name = request.branch or f"{_slug(request.title)}-{_suffix(caller, source)}"
         mark = marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, RecordScope(SCOPE, "sessions", source.id)) if mark is None else (mark, MARKS)
         with held(self._worktrees, mark):
-            wanted = NewWorktree(repo.id, name, request.path)
-            worktree, new = await self._worktrees.begin(maker, wanted, scope, start, by=caller)
+            new_worktree = NewWorktree(repo.id, name, request.path)
+            worktree, new = await self._worktrees.begin(maker, new_worktree, scope, start, by=caller)
             try:
-                yield BranchFolder(worktree.id, worktree.path, mark)
+                cwd = await asyncio.to_thread(_folder_in, worktree.path, subfolder)
+                yield BranchFolder(worktree.id, cwd, mark)
             except BaseException:
                 await asyncio.shield(self._worktrees.withdraw(maker, scope, worktree, new=new))
                 raise
@@ -124,7 +128,7 @@ class BranchWorktrees:
     @contextlib.asynccontextmanager
     async def create_all(
         self, caller: Caller, source: Session, titles: list[str]
-    ) -> AsyncGenerator[tuple[Start, list[BranchFolder]]]:
+    ) -> AsyncGenerator[tuple[StartFiles, list[BranchFolder]]]:
         """Creates one worktree per title, in parallel, all with the same files: all of them or none."""
         # One key would stand for several worktrees.
         caller = msgspec.structs.replace(caller, idempotency_key=None)
@@ -175,6 +179,14 @@ class BranchWorktrees:
         except (BoughError, OSError, TimeoutError) as error:
             log.warning("worktree_not_repaired", worktree=made.id, path=made.path, error=str(error))
 
+    async def _subfolder(self, repo: Repo, source: Session) -> str:
+        """Returns where a session's folder is inside its worktree or repo; empty for the whole."""
+        top = repo.path
+        if (worktree_id := source.worktree_id) is not None:
+            worktree = await self._store.read(lambda tx: tx.one(WORKTREES.get, Worktree, id=worktree_id))
+            top = worktree.path if worktree is not None else top
+        return source.cwd[len(top) + 1 :] if source.cwd.startswith(f"{top}/") else ""
+
     async def _repo(self, source: Session) -> Repo:
         repo = await self._store.read(lambda tx: tx.one(REPOS.get, Repo, id=source.repo_id))
         assert repo is not None
@@ -182,17 +194,17 @@ class BranchWorktrees:
             raise Invalid("not_a_repository", f"{repo.path} is not a git repository, so it cannot have worktrees.")
         return repo
 
-    async def _state(self, source: Session, request: WorktreeRequest) -> Start:
+    async def _state(self, source: Session, request: WorktreeRequest) -> StartFiles:
         if (task_id := request.task_id) is not None:
             moment = await self._store.read(lambda tx: take.moments(tx, task_id))
             checkpoint = moment.after
             if checkpoint is None or checkpoint.sha is None or checkpoint.head is None:
                 why = checkpoint.note if checkpoint is not None and checkpoint.note else "none was taken"
                 raise Conflict("no_checkpoint", f"The files after task {task_id} are not available: {why}.")
-            return Start(checkpoint.sha, checkpoint.head)
+            return StartFiles(checkpoint.sha, checkpoint.head)
         try:
             shot = await self._files.snapshot(source.cwd, ignored=request.ignored)
-        except TooMuch as error:
+        except SnapshotTooLarge as error:
             reason = f"The files at {source.cwd} cannot be copied: {error}"
             if request.ignored:
                 reason += (
@@ -201,7 +213,13 @@ class BranchWorktrees:
             raise Conflict("no_checkpoint", reason) from error
         if shot.head is None:
             raise Conflict("no_commit", f"{source.cwd} has no commits yet. Make one first: a worktree needs a commit.")
-        return Start(shot.sha, shot.head)
+        return StartFiles(shot.sha, shot.head)
+
+
+def _folder_in(top: str, subfolder: str) -> str:
+    """Returns the same subfolder of a new worktree; the whole if it does not exist there, or a link leads out of it."""
+    folder = os.path.join(top, subfolder) if subfolder else top
+    return folder if os.path.isdir(folder) and os.path.realpath(folder) == folder else top
 
 
 async def clear_mark(change: Change, folder: BranchFolder) -> None:

@@ -92,8 +92,11 @@ class RepositoryGitPermissions:
 
         async def work(change: Change) -> Repo:
             allowed = {name: value for name, value in changes.items() if name != "programs"}
-            change.audit(caller, "git_permissions.changed", subject_id=repo.id, path=repo.path, **allowed)
-            return await _store(change, repo.id, changes)
+            before = await find(change.tx, "repos", repo.id, REPOS.get, Repo)
+            fresh = await _store(change, repo.id, changes)
+            if allowed_in(before) != allowed_in(fresh):
+                change.audit(caller, "git_permissions.changed", subject_id=repo.id, path=repo.path, **allowed)
+            return fresh
 
         # What is applied must be what is stored, although the reply may be lost.
         fresh = await until_available(lambda: self._store.write(work), "git permissions", within=UNDO_WITHIN)
@@ -165,7 +168,7 @@ def _apply(repo: Repo) -> None:
     if location is not None:
         permissions.allow(
             location.common,
-            permissions.Permissions(
+            permissions.AllowedPrograms(
                 hooks=allowed.hooks, programs=allowed.programs, submodules=allowed.submodules, fetch=allowed.fetch
             ),
         )

@@ -34,7 +34,7 @@ class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-class Start(msgspec.Struct, frozen=True):
+class StartFiles(msgspec.Struct, frozen=True):
     """The files a worktree starts with, as a commit; the commit they are based on; and the parts of the request that
     identify a repeat."""
 

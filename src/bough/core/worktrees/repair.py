@@ -65,10 +65,10 @@ class WorktreeRepair:
                 if row.status == "making":
                     await self._creation.undo(repo, row)
                 elif row.status == "recovering":
-                    await self._removal.undo_recovery(repo, row)
+                    await self._removal.recovery.undo(repo, row)
                 elif row.status == "removing":
                     await self._removal.undo_removal(SYSTEM, repo, row)
-                elif self._creation.is_abandoned(row):
+                elif self._creation.setups.is_abandoned(row):
                     error = "\n".join(text for text in (row.setup_error, INTERRUPTED) if text)
                     done = {"status": "ready", "setup_error": error}
                     await self._store.write(lambda change: records.update(change, row.id, **done))

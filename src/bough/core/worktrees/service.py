@@ -19,7 +19,7 @@ from bough.core.worktrees import records
 from bough.core.worktrees.creation.create import SCOPE, WorktreeCreation
 from bough.core.worktrees.creation.preview import Preview, preview
 from bough.core.worktrees.paths import resolve_inside
-from bough.core.worktrees.records import NewWorktree, SessionUse, Start, WorktreePatch, checked_notes
+from bough.core.worktrees.records import NewWorktree, SessionUse, StartFiles, WorktreePatch, checked_notes
 from bough.core.worktrees.removal.preview import Losses, losses
 from bough.core.worktrees.removal.remove import BranchFate, Removal, Removed
 from bough.core.worktrees.repair import WorktreeRepair
@@ -83,7 +83,7 @@ class Worktrees:
         return await preview(self._store, self._settings, self._creation, new)
 
     async def begin(
-        self, caller: Caller, new: NewWorktree, scope: KeyScope, start: Start, *, by: Caller
+        self, caller: Caller, new: NewWorktree, scope: KeyScope, start: StartFiles, *, by: Caller
     ) -> tuple[Worktree, bool]:
         """Creates a worktree that starts with the files of `start`, or returns the one this key created. Also returns
         whether it is new."""
@@ -262,7 +262,7 @@ class Worktrees:
         return await self._removal.remove(caller, worktree_id, force=force, branch=branch)
 
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
-        return await self._removal.recover(caller, worktree_id)
+        return await self._removal.recovery.recover(caller, worktree_id)
 
     async def discard(self, caller: Caller, scope: KeyScope, worktree: Worktree) -> None:
         """Removes a worktree created for something that failed, but never one with work in it."""

@@ -39,7 +39,7 @@ async def read_state(row: Worktree, repo: Repo) -> WorktreeState:
     return state
 
 
-async def find_recoverable(row: Worktree, repo: Repo) -> tuple[git.Branch | None, str | None, str | None]:
+async def find_recoverable(row: Worktree, repo: Repo) -> tuple[git.GitBranch | None, str | None, str | None]:
     """Returns what a recovery restores: the branch to check out or else the commit, and the snapshot of the files."""
     snapshot = await git.resolve(repo.path, row.recovery_ref) if row.recovery_ref else None
     head = await git.resolve(repo.path, f"{snapshot}^1") if snapshot else None
@@ -61,5 +61,5 @@ async def find_recoverable(row: Worktree, repo: Repo) -> tuple[git.Branch | None
     return _branch(name, "new", head, row), None, snapshot
 
 
-def _branch(name: str, kind: Literal["new", "local"], head: str, row: Worktree) -> git.Branch:
-    return git.Branch(name, kind, head, head, row.base_ref, row.base_sha)
+def _branch(name: str, kind: Literal["new", "local"], head: str, row: Worktree) -> git.GitBranch:
+    return git.GitBranch(name, kind, head, head, row.base_ref, row.base_sha)

@@ -37,7 +37,7 @@ class Configured(msgspec.Struct, frozen=True):
     includes: bool = False
 
 
-class Place(msgspec.Struct, frozen=True):
+class ConfiguredRepository(msgspec.Struct, frozen=True):
     """A folder's repository, and what its configuration files looked like when it was found."""
 
     location: Location
@@ -47,10 +47,10 @@ class Place(msgspec.Struct, frozen=True):
 _remembered: OrderedDict[str, tuple[Fingerprint, Configured]] = OrderedDict()
 
 
-def find_place(cwd: str) -> Place | None:
+def find_repository(cwd: str) -> ConfiguredRepository | None:
     """Returns the repository that contains `cwd`, or None."""
     location = find(cwd)
-    return None if location is None else Place(location, fingerprint(location))
+    return None if location is None else ConfiguredRepository(location, fingerprint(location))
 
 
 def fingerprint(location: Location) -> Fingerprint:

@@ -31,7 +31,7 @@ SECOND_SET = 0x40000000
 WITHIN = 10
 
 
-class Machine:
+class ExecCallNumbers:
     """One architecture's name for the kernel and its numbers for starting processes."""
 
     def __init__(self, architecture: int, clone: int, fork: int) -> None:
@@ -42,8 +42,8 @@ class Machine:
 
 # 64-bit ARM has no system call `fork`; -1 never matches.
 MACHINES = {
-    "x86_64": Machine(0xC000003E, 56, 57),
-    "aarch64": Machine(0xC00000B7, 220, 0xFFFFFFFF),
+    "x86_64": ExecCallNumbers(0xC000003E, 56, 57),
+    "aarch64": ExecCallNumbers(0xC00000B7, 220, 0xFFFFFFFF),
 }
 
 
@@ -51,7 +51,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def program(machine: Machine) -> bytes:
+def program(machine: ExecCallNumbers) -> bytes:
     """Returns the filter. Git forks with copied memory, which fails here. Python starts git with shared memory (vfork),
     and git's own threads share memory too, so that both work."""
     steps = [

@@ -116,9 +116,9 @@ def _restrict(handled: int, rights: Mapping[str, int], opened: Mapping[str, int]
         for path, right in rights.items():
             with contextlib.suppress(OSError):
                 _add(libc, rules, path, right & handled)
-        for place in opened.values():
+        for descriptor in opened.values():
             with contextlib.suppress(OSError):
-                _add_rule(libc, rules, place, handled)
+                _add_rule(libc, rules, descriptor, handled)
         _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         _checked(libc.syscall(RESTRICT_SELF, rules, 0))
     finally:
@@ -126,21 +126,21 @@ def _restrict(handled: int, rights: Mapping[str, int], opened: Mapping[str, int]
 
 
 def _add(libc: Any, rules: int, path: str, right: int) -> None:
-    place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         # Somebody may have put a link in its place, or in place of a folder above it.
-        if os.readlink(f"/proc/self/fd/{place}") == path:
-            _add_rule(libc, rules, place, right)
+        if os.readlink(f"/proc/self/fd/{descriptor}") == path:
+            _add_rule(libc, rules, descriptor, right)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
-def _add_rule(libc: Any, rules: int, place: int, right: int) -> None:
-    kind = os.fstat(place).st_mode
+def _add_rule(libc: Any, rules: int, descriptor: int, right: int) -> None:
+    kind = os.fstat(descriptor).st_mode
     if stat.S_ISLNK(kind):
         return
     allowed = right if stat.S_ISDIR(kind) else right & _OF_FILES
-    rule = _bytes("=Qi", allowed, place)
+    rule = _bytes("=Qi", allowed, descriptor)
     _checked(libc.syscall(ADD_RULE, rules, RULE_BENEATH, ctypes.byref(rule), 0))
 
 

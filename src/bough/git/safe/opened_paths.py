@@ -23,11 +23,11 @@ _opened: dict[str, int] = {}
 def open_all(paths: Iterable[str], within: float = WITHIN) -> None:
     """Opens the folders in place of earlier ones. Leaves out those that are missing or whose disk does not respond."""
     done: queue.SimpleQueue[tuple[str, str, int]] = queue.SimpleQueue()
-    wanted = list(dict.fromkeys(paths))
-    for path in wanted:
+    unique = list(dict.fromkeys(paths))
+    for path in unique:
         # A thread for each, because one that hangs cannot be ended.
         threading.Thread(target=_open, args=(path, done), name="bough-git-paths", daemon=True).start()
-    missing, until = set(wanted), time.monotonic() + within
+    missing, until = set(unique), time.monotonic() + within
     opened: dict[str, int] = {}
     while missing:
         try:

@@ -9,7 +9,7 @@ import msgspec
 from bough.git.safe.location import Location, find
 
 
-class Permissions(msgspec.Struct, frozen=True, rename="camel"):
+class AllowedPrograms(msgspec.Struct, frozen=True, rename="camel"):
     """The programs that git may run in one repository.
 
     - `hooks`: the repository's hooks, when a worktree is created and when a race is merged.
@@ -23,13 +23,13 @@ class Permissions(msgspec.Struct, frozen=True, rename="camel"):
     fetch: bool = False
 
 
-NOTHING = Permissions()
+NOTHING = AllowedPrograms()
 
-_allowed: dict[str, Permissions] = {}
+_allowed: dict[str, AllowedPrograms] = {}
 _bare: set[str] = set()
 
 
-def allow(common: str, permissions: Permissions) -> None:
+def allow(common: str, permissions: AllowedPrograms) -> None:
     """Sets what git may run in the repository with this common folder."""
     if permissions == NOTHING:
         _allowed.pop(common, None)
@@ -37,7 +37,7 @@ def allow(common: str, permissions: Permissions) -> None:
         _allowed[common] = permissions
 
 
-def allowed(location: Location | None) -> Permissions:
+def allowed(location: Location | None) -> AllowedPrograms:
     return _allowed.get(location.common, NOTHING) if location is not None else NOTHING
 
 

@@ -43,7 +43,7 @@ class ChangedPath(msgspec.Struct, frozen=True):
     after: str
 
 
-class Plan(msgspec.Struct):
+class RestorePlan(msgspec.Struct):
     """The paths to write and to remove, the paths left alone, and the state it starts from."""
 
     working_copy: WorkingCopy
@@ -58,7 +58,7 @@ class Plan(msgspec.Struct):
         return sorted({*self.writes, *self.removes})
 
 
-async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Plan:
+async def plan(path: str, target: str, only: Iterable[str] | None = None) -> RestorePlan:
     """Plans how to restore `path` to the commit `target`: everything, or only the paths in `only` and below. Raises
     `Conflict` if something that must not be touched is in the way."""
     where = await working_copy(path)
@@ -70,7 +70,7 @@ async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Pla
     if hidden:
         now = await take(path, also=hidden)
         entries = await _between(where, now.sha, target, chosen)
-    result = Plan(where, now, target, [], [], [])
+    result = RestorePlan(where, now, target, [], [], [])
     await in_thread(_sort_in, result, entries)
     if any(os.path.basename(entry.path) == ".gitignore" for entry in entries):
         then = await _ignored_then(where, target, result.removes)
@@ -80,7 +80,7 @@ async def plan(path: str, target: str, only: Iterable[str] | None = None) -> Pla
     return result
 
 
-def _sort_in(result: Plan, entries: list[ChangedPath]) -> None:
+def _sort_in(result: RestorePlan, entries: list[ChangedPath]) -> None:
     for entry in entries:
         on_disk = os.path.lexists(os.path.join(result.working_copy.top, entry.path))
         if GITLINK in (entry.before, entry.after) or (not on_disk and ABSENT not in (entry.before, entry.after)):
@@ -92,7 +92,7 @@ def _sort_in(result: Plan, entries: list[ChangedPath]) -> None:
             result.removes.append(entry.path)
 
 
-async def apply(planned: Plan) -> None:
+async def apply(planned: RestorePlan) -> None:
     """Carries out a plan. If it fails halfway, undoes what was done as far as possible."""
     await in_thread(_check, planned)
     try:
@@ -125,7 +125,7 @@ async def differences(path: str, old: str, new: str, only: Iterable[str] | None 
     return writes, [entry.path for entry in entries if entry.after == ABSENT]
 
 
-def empty_or_missing(planned: Plan) -> set[str]:
+def empty_or_missing(planned: RestorePlan) -> set[str]:
     """Returns the planned files that are empty or missing now, as a restore leaves them that was killed while it wrote
     them."""
     paths: set[str] = set()
@@ -239,7 +239,7 @@ async def _unfiltered(where: WorkingCopy, sha: str) -> list[str]:
     return [line.removeprefix(UNFILTERED) for line in lines(body) if line.startswith(UNFILTERED)]
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: RestorePlan) -> None:
     """Refuses a plan that would follow a link or overwrite files that nothing holds."""
     unread = [shown(item) for item in plan.paths if item in plan.now.left_out]
     if unread:

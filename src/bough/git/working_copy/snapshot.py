@@ -59,14 +59,14 @@ class Snapshot(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
 
 
-class Limits(msgspec.Struct, frozen=True):
+class SnapshotLimits(msgspec.Struct, frozen=True):
     """The most uncommitted data that a snapshot may contain."""
 
     files: int
     bytes: int
 
 
-class TooMuch(Exception):
+class SnapshotTooLarge(Exception):
     """Raised when more than the limits has changed; nothing was stored."""
 
 
@@ -127,16 +127,16 @@ async def take(
     *,
     ignored: bool = False,
     also: tuple[str, ...] = (),
-    limits: Limits | None = None,
+    limits: SnapshotLimits | None = None,
     memory: Memory | None = None,
 ) -> Snapshot:
     """Commits the files of the working copy at `path` on top of HEAD; returns HEAD itself if nothing is
     uncommitted.
 
     Takes tracked files as they are on disk and untracked ones; ignored ones on request, or those named in `also`.
-    Leaves out nested repositories unless they are submodules. Raises `TooMuch` beyond `limits`. With `memory`,
+    Leaves out nested repositories unless they are submodules. Raises `SnapshotTooLarge` beyond `limits`. With `memory`,
     returns the last snapshot again if nothing has changed."""
-    shot = _Shot(path, limits)
+    shot = _SnapshotBuilder(path, limits)
     scanned = await shot.scan(ignored)
     memory = memory or Memory()
     shot.count(scanned.changed)
@@ -158,10 +158,10 @@ async def take(
     return snapshot
 
 
-class _Shot:
+class _SnapshotBuilder:
     """One snapshot in progress: what had to be turned off or left out for it."""
 
-    def __init__(self, path: str, limits: Limits | None) -> None:
+    def __init__(self, path: str, limits: SnapshotLimits | None) -> None:
         self._path = path
         self._limits = limits
         self.unfiltered: list[str] = []
@@ -188,7 +188,7 @@ class _Shot:
 
     def count(self, paths: list[str]) -> None:
         if self._limits is not None and len(paths) > self._limits.files:
-            raise TooMuch(f"{len(paths)} files are not committed; {self._limits.files} are the limit.")
+            raise SnapshotTooLarge(f"{len(paths)} files are not committed; {self._limits.files} are the limit.")
 
     async def scan(self, ignored: bool) -> Scan:
         while True:
@@ -204,7 +204,7 @@ class _Shot:
             self._limits is not None
             and (size := await asyncio.to_thread(_size, where.top, changed)) > self._limits.bytes
         ):
-            raise TooMuch(
+            raise SnapshotTooLarge(
                 f"{size} bytes in {len(changed)} files are not committed; {self._limits.bytes} are the limit."
             )
         async with scratch_index(where, seeded=True) as env:

@@ -15,7 +15,7 @@ from bough.git.run import GitFailed, git
 NAMED = 100
 
 
-class Files(msgspec.Struct):
+class WorkingCopyStatus(msgspec.Struct):
     """The result of `git status`: every path with its state, including the contents of submodules."""
 
     branch: str | None = None
@@ -38,7 +38,7 @@ SUBMODULE_CHANGED = "submodule changed"
 _WORDS = {"M": "modified", "A": "added", "D": "deleted", "R": "renamed", "C": "copied", "T": "type changed"}
 
 
-async def files(path: str) -> Files:
+async def files(path: str) -> WorkingCopyStatus:
     """Returns the state of the working copy, including its submodules. Those are scanned one by one, because git would
     start itself there."""
     text = await git(
@@ -58,8 +58,8 @@ async def _is_dirty(path: str) -> bool:
     return bool(status.changed or status.untracked)
 
 
-def _parsed(text: str) -> Files:
-    status = Files()
+def _parsed(text: str) -> WorkingCopyStatus:
+    status = WorkingCopyStatus()
     parts = iter(text.split("\0"))
     for part in parts:
         kind, _, rest = part.partition(" ")
@@ -79,7 +79,7 @@ def _parsed(text: str) -> Files:
     return status
 
 
-def _head(status: Files, line: str) -> None:
+def _head(status: WorkingCopyStatus, line: str) -> None:
     name, _, value = line.partition(" ")
     if name == "branch.oid":
         status.sha = None if value == "(initial)" else value

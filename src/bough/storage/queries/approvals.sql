@@ -38,6 +38,15 @@ SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' A
 -- Counts a session's pending approvals of one kind.
 SELECT count(*) FROM approvals WHERE session_id = :session_id AND status = 'pending' AND tool_kind = :kind
 
+-- name: for_people_below
+-- Lists the approvals that only a person ends, of some sessions and all that were spawned below them, oldest first.
+WITH RECURSIVE below (id) AS (
+    SELECT id FROM sessions WHERE id IN :session_ids
+    UNION SELECT s.id FROM sessions s JOIN below b ON s.parent_session_id = b.id
+)
+SELECT a.id, a.session_id, a.title FROM approvals a JOIN below b ON a.session_id = b.id
+WHERE a.status = 'pending' AND a.expires_at IS NULL ORDER BY a.created_at, a.id LIMIT :limit
+
 -- name: denied
 -- Counts an attempt's approvals that were not allowed.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND attempt = :attempt AND COALESCE(decision, 'deny') = 'deny'

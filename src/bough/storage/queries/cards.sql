@@ -24,17 +24,25 @@ SELECT id, name, path, kind, default_branch FROM repos WHERE id IN :ids
 SELECT * FROM worktrees WHERE id IN :ids
 
 -- name: in_worktrees
--- Lists the latest sessions of each worktree, with their total.
+-- Lists the sessions of each worktree that run or wait and the latest others, with their total.
 SELECT id, total FROM (
-    SELECT id, row_number() OVER (PARTITION BY worktree_id ORDER BY created_at DESC, id DESC) AS place,
+    SELECT id, row_number() OVER (
+               PARTITION BY worktree_id
+               ORDER BY CASE WHEN status = 'active' AND activity IN ('running', 'waiting_permission') THEN 0 ELSE 1 END,
+                        created_at DESC, id DESC
+           ) AS place,
            count(*) OVER (PARTITION BY worktree_id) AS total
     FROM sessions WHERE worktree_id IN :ids AND {shown}
 ) found WHERE place <= :most
 
 -- name: in_repos
--- Lists the latest sessions in repositories' own folders, with their total.
+-- Lists the sessions in repositories' own folders that run or wait and the latest others, with their total.
 SELECT id, total FROM (
-    SELECT id, row_number() OVER (PARTITION BY repo_id ORDER BY created_at DESC, id DESC) AS place,
+    SELECT id, row_number() OVER (
+               PARTITION BY repo_id
+               ORDER BY CASE WHEN status = 'active' AND activity IN ('running', 'waiting_permission') THEN 0 ELSE 1 END,
+                        created_at DESC, id DESC
+           ) AS place,
            count(*) OVER (PARTITION BY repo_id) AS total
     FROM sessions WHERE repo_id IN :ids AND worktree_id IS NULL AND {shown}
 ) found WHERE place <= :most

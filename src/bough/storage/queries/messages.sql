@@ -26,8 +26,8 @@ WHERE session_id = (SELECT forked_from_session_id FROM sessions WHERE id = :sess
 UPDATE messages SET content = :content, updated_at = :now WHERE id = :id RETURNING *
 
 -- name: enter
--- Moves a queued prompt into the conversation, with its position and the current time.
-UPDATE messages SET position = :position, created_at = :now, updated_at = :now
+-- Moves a queued prompt into the conversation, with its position and the current time, as part of the turn that sends it.
+UPDATE messages SET position = :position, created_at = :now, updated_at = :now, task_id = :carrier_id
 WHERE task_id = :task_id AND position >= :queued_base RETURNING *
 
 -- name: edit_queued

@@ -34,6 +34,13 @@ SELECT * FROM tasks WHERE session_id = :session_id AND ended_at IS NULL ORDER BY
 SELECT permission_mode FROM tasks WHERE session_id = :session_id AND ended_at IS NULL
   AND status IN ('running', 'waiting_permission', 'stopping')
 
+-- name: newest_ids
+-- Returns the ids of the newest tasks of some sessions, newest first.
+SELECT n.session_id, n.id FROM (
+    SELECT t.session_id, t.id, row_number() OVER (PARTITION BY t.session_id ORDER BY t.position DESC) AS place
+    FROM tasks t WHERE t.session_id IN :ids
+) n WHERE n.place <= :most ORDER BY n.session_id, n.place
+
 -- name: claim
 -- Claims the head of a session's queue if no turn of that session is running (Q1).
 UPDATE tasks SET status = 'dispatching', attempt = attempt + 1, updated_at = :now,

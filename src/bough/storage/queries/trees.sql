@@ -10,6 +10,11 @@ ON CONFLICT (child_task_id) DO NOTHING RETURNING *
 UPDATE callbacks SET state = :state, reason = :reason, updated_at = :now
 WHERE parent_task_id = :task_id AND state = 'queued' RETURNING *
 
+-- name: join_callback
+-- Hands a report that waits over to the task that carries it now.
+UPDATE callbacks SET parent_task_id = :carrier_id, updated_at = :now
+WHERE parent_task_id = :task_id AND state = 'queued' RETURNING *
+
 -- name: callbacks_page
 -- Lists reports, newest first.
 SELECT * FROM callbacks WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset

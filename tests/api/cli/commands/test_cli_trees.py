@@ -69,8 +69,8 @@ async def test_branches_take_every_override(server: Running, cli: Cli, session: 
     assert "⎇ apart" in (await cli("tree", known)).out
     for wrong in (("fork", known, "--follow"), ("fork", known, "--mcp", "a", "--no-mcp"), ("spawn", known)):
         assert (await cli("session", *wrong)).code == 2
-    refused = await cli("session", "spawn", known, "hello", "--mode", "bypassPermissions")
-    assert refused.code == 1 and "(mode_above_parent)" in refused.err
+    looser = await cli("session", "spawn", known, "hello", "--mode", "bypassPermissions")
+    assert looser.code == 0 and "Warning: Mode bypassPermissions grants more than" in looser.err
 
 
 async def test_branches_are_followed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
@@ -197,6 +197,30 @@ async def test_waits(server: Running, cli: Cli, session: dict[str, Any]) -> None
     missing = await cli("wait", "00000000-0000-7000-8000-000000000000")
     assert missing.code == 1 and "(session_not_found)" in missing.err
     assert (await cli("wait")).code == 2
+
+
+async def test_a_wait_ends_when_a_person_is_needed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """B5, P4: A wait ends at once when an approval needs a person, also one of a child, and names it; approvals that
+    are answered without a person do not end it."""
+    client, known = server.client, session["id"]
+    task = await client.prompt(known, "[[run echo one]]")
+    approval = await client.approval(known)
+    for name in (task, known):
+        asked = await cli("wait", name)
+        assert asked.code == 1 and f"bough approval allow {approval['id'][-8:]}" in asked.out
+    assert [item["id"] for item in json.loads((await cli("wait", known, "--json")).out)["approvals"]] == [
+        approval["id"]
+    ]
+    await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+    await client.wait_task(task)
+    hanging = await client.prompt(known, HANG)
+    child = made((await cli("session", "spawn", known, "[[run echo two]]", "--json")).out)
+    below = await client.approval(child["sessionId"])
+    asked = await cli("wait", hanging)
+    assert asked.code == 1 and below["id"][-8:] in asked.out and child["sessionId"][-8:] in asked.out
+    await client.call("PATCH", f"/api/sessions/{child['sessionId']}", json={"headless": "deny"})
+    late = await cli("wait", hanging, "--timeout", "0.1")
+    assert late.code == 1 and "is still running." in late.out and below["id"][-8:] not in late.out
 
 
 async def test_cascades(server: Running, cli: Cli, session: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from bough import settings
 from bough.api.cli.main import build
+from bough.load_settings import load
 from tests.api.cli.cli_program import bough, run_here, start
 from tests.support.eventually import eventually
 from tests.support.server import Running
@@ -131,13 +132,13 @@ def test_every_setting_from_three_places(tmp_path: Path) -> None:
     for name in set(settings.FIELDS) - {"data"}:
         value = _other(name)
         written = str(value).lower() if isinstance(value, bool) else str(value)
-        by_variable = [settings.load({}, data | {settings.variable(name): written})]
+        by_variable = [load({}, data | {settings.variable(name): written})]
         if older := settings.ALIASES.get(name):
-            by_variable.append(settings.load({}, data | {older: written}))
+            by_variable.append(load({}, data | {older: written}))
         (tmp_path / "config.toml").write_text(f"{name} = {json.dumps(value)}\n")
-        loaded = [settings.load({}, data), *by_variable]
+        loaded = [load({}, data), *by_variable]
         (tmp_path / "config.toml").unlink()
-        loaded.append(settings.load({name: value if isinstance(value, bool) else written}, data))
+        loaded.append(load({name: value if isinstance(value, bool) else written}, data))
         assert [getattr(item, name) for item in loaded] == [value] * len(loaded), name
 
 

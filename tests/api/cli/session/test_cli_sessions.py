@@ -26,6 +26,19 @@ async def test_json_is_the_response_of_rest(server: Running, cli: Cli, session: 
         assert (result.code, result.out) == (0, answer.text + "\n")
 
 
+async def test_a_session_in_a_subfolder(server: Running) -> None:
+    """R4b: `session new` in a folder of a repo works in exactly that folder; `--folder` names one."""
+    folder = server.repo("here")
+    (folder / "a" / "b").mkdir(parents=True)
+    data = str(server.data)
+    for words, where in (((), "a"), (("--folder", "a/b"), "a/b"), (("--repo", str(folder / "a" / "b")), "a/b")):
+        made = await bough("session", "new", "--json", *words, cwd=folder / "a", BOUGH_DATA=data)
+        assert (made.code, json.loads(made.out)["cwd"]) == (0, str(folder / where))
+    apart = await bough("session", "new", "--json", "--worktree", "side", cwd=folder / "a", BOUGH_DATA=data)
+    assert json.loads(apart.out)["cwd"] == str(folder / ".worktrees" / "side")
+    assert (await server.client.get("/api/repos"))["total"] == 1
+
+
 async def test_a_session_in_the_current_folder(server: Running) -> None:
     """O5: `session new` uses the current folder, and registers it if needed."""
     folder = server.repo("here")

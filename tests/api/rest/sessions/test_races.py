@@ -36,7 +36,6 @@ async def begin(server: Running, session: str, expect: int = 201, **fields: Any)
         (400, "title_too_long", {"contenders": [SAME, {"title": "x" * 10_000}]}),
         (400, "unknown_agent", {"contenders": [SAME, {"agent": "nobody"}]}),
         (400, "bad_choice", {"contenders": [SAME, {"model": ""}]}),
-        (403, "mode_above_parent", {"contenders": [SAME, {"permissionMode": "bypassPermissions"}], "kind": "spawn"}),
     ],
 )
 async def test_bad_races_create_nothing(server: Running, session: str, status: int, code: str, fields: Json) -> None:

@@ -115,6 +115,9 @@ async def test_list_filters_and_pages(tmp_path: Path) -> None:
             ("active", 23),
             ("completed", 1),
             ("completed,cancelled", 2),
+            ("idle", 23),
+            ("not_started,completed", 24),
+            ("running", 0),
             (" cancelled , active ", 24),
             ("error", 0),
         ):

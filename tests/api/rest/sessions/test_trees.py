@@ -180,11 +180,11 @@ async def test_a_wait_times_out(server: Running) -> None:
     root = await opened(server, initialPrompt=HANG)
     await client.wait_task(root["taskId"], "running")
     late = await client.post("/api/wait", {"taskIds": [root["taskId"]], "timeoutSeconds": 0})
-    assert late == {"done": [], "pending": [root["taskId"]], "paused": []}
+    assert late == {"done": [], "pending": [root["taskId"]], "paused": [], "approvals": []}
     queued = await client.prompt(root["id"], "later")
     await client.post(f"/api/sessions/{root['id']}/stop")
     outcome = await client.post("/api/wait", {"taskIds": [queued], "sessionIds": [root["id"]]})
-    assert outcome == {"done": [], "pending": [], "paused": [queued, root["id"]]}
+    assert outcome == {"done": [], "pending": [], "paused": [queued, root["id"]], "approvals": []}
 
 
 async def test_a_wait_ends_when_its_target_is_purged(server: Running) -> None:
@@ -231,7 +231,7 @@ async def test_a_stopping_server_answers_its_waits(tmp_path: Path) -> None:
         waiting = asyncio.create_task(http.post("/api/wait", json={"taskIds": [root["taskId"]]}))
         await until_waiting(1)
     async with contextlib.aclosing(http):
-        assert (await waiting).json() == {"done": [], "pending": [root["taskId"]], "paused": []}
+        assert (await waiting).json() == {"done": [], "pending": [root["taskId"]], "paused": [], "approvals": []}
 
 
 async def test_invalid_waits_are_refused(server: Running) -> None:

@@ -35,14 +35,14 @@ export function ProposedSession({
   useEffect(() => {
     if (pending === false) void refetch();
   }, [pending, refetch]);
-  const { tool, arguments: given } = approvalResult.data
+  const { tool, arguments: args } = approvalResult.data
     ? proposalOf(approvalResult.data)
     : { tool: "", arguments: {} };
   const sessionResult = useQuery({
     ...sessionQuery(approvalResult.data?.sessionId ?? ""),
     enabled: approvalResult.data !== undefined,
   });
-  const targetId = tool === "agor_sessions_prompt" ? String(given.sessionId ?? "") : "";
+  const targetId = tool === "agor_sessions_prompt" ? String(args.sessionId ?? "") : "";
   const target = useQuery({ ...sessionQuery(targetId), enabled: targetId !== "" });
   const error = approvalResult.error ?? sessionResult.error;
   const loading = !approvalResult.data || !sessionResult.data || (targetId !== "" && target.isLoading);
@@ -55,7 +55,7 @@ export function ProposedSession({
     );
   const approval = approvalResult.data;
   const session = sessionResult.data;
-  const proposal = readProposal(tool, given, { session, target: target.data, repos, worktrees, agents });
+  const proposal = readProposal(tool, args, { session, target: target.data, repos, worktrees, agents });
   return (
     <div className={css.view}>
       <header>
@@ -65,7 +65,7 @@ export function ProposedSession({
         <Bot aria-hidden />
         <span>
           <Link href={routes.session(session.id)}>{sessionName(session)}</Link> ({session.agent}){" "}
-          {describeProposal(tool, given, sessionName(target.data ?? session))}.{" "}
+          {describeProposal(tool, args, sessionName(target.data ?? session))}.{" "}
           <span className={css.about}>
             {approval.reason} <Time at={approval.createdAt} />
           </span>

@@ -20,17 +20,17 @@ const worktrees = [
 const agents = [{ name: "codex", defaultMode: "auto" }] as Agent[];
 const context: ProposalContext = { session, repos, worktrees, agents };
 
-const read = (tool: string, given: Record<string, unknown>, more: Partial<ProposalContext> = {}) => {
-  const item = readProposal(tool, given, { ...context, ...more });
+const read = (tool: string, args: Record<string, unknown>, more: Partial<ProposalContext> = {}) => {
+  const item = readProposal(tool, args, { ...context, ...more });
   if (!item) throw new Error(`${tool} is no proposal`);
   return item;
 };
 
 describe("agor_sessions_create", () => {
-  const given = { worktreeId: "tree-0001", agenticTool: "codex", title: "auth", initialPrompt: "Build it." };
+  const args = { worktreeId: "tree-0001", agenticTool: "codex", title: "auth", initialPrompt: "Build it." };
 
   it("fills the form, with a worktree by a part of its id and the agent's own default mode", () => {
-    const { draft, repoId } = read("agor_sessions_create", given);
+    const { draft, repoId } = read("agor_sessions_create", args);
     expect(draft.directory).toEqual({ kind: "worktree", worktreeId: "tree-0001-aaaa" });
     expect(repoId).toBe("repo-0001-aaaa");
     expect(draft).toMatchObject({ prompt: "Build it.", title: "auth", agent: "codex", mode: "auto" });
@@ -38,15 +38,15 @@ describe("agor_sessions_create", () => {
   });
 
   it("is unchanged if the form is", () => {
-    const proposal = read("agor_sessions_create", given);
+    const proposal = read("agor_sessions_create", args);
     expect(writeProposal(proposal, { ...proposal.draft }, proposal.repoId, context)).toBeNull();
   });
 
   it("keeps untouched arguments, and names a repository's main folder by its id", () => {
-    const proposal = read("agor_sessions_create", { ...given, description: "kept", idempotencyKey: "k" });
+    const proposal = read("agor_sessions_create", { ...args, description: "kept", idempotencyKey: "k" });
     const draft = { ...proposal.draft, mode: "plan" as const, directory: { kind: "own" as const } };
     expect(writeProposal(proposal, draft, proposal.repoId, context)).toEqual({
-      ...given,
+      ...args,
       description: "kept",
       idempotencyKey: "k",
       permissionMode: "plan",
@@ -55,7 +55,7 @@ describe("agor_sessions_create", () => {
   });
 
   it("drops emptied arguments", () => {
-    const proposal = read("agor_sessions_create", given);
+    const proposal = read("agor_sessions_create", args);
     const after = writeProposal(proposal, { ...proposal.draft, title: "" }, proposal.repoId, context);
     expect(after).not.toHaveProperty("title");
   });
@@ -98,26 +98,37 @@ describe("agor_sessions_prompt", () => {
 
   it("takes the agent and mode of the session to fork", () => {
     const target = { ...session, id: "s2", agent: "codex", permissionMode: "plan" } as Session;
-    const given = { sessionId: "s2", mode: "fork", prompt: "go" };
-    const proposal = read("agor_sessions_prompt", given, { target });
+    const args = { sessionId: "s2", mode: "fork", prompt: "go" };
+    const proposal = read("agor_sessions_prompt", args, { target });
     expect(proposal.draft).toMatchObject({ agent: "codex", mode: "plan" });
     const after = writeProposal(proposal, { ...proposal.draft, agent: "demo" }, proposal.repoId, context);
-    expect(after).toEqual({ ...given, agenticTool: "demo" });
+    expect(after).toEqual({ ...args, agenticTool: "demo" });
   });
 });
 
 describe("create_session", () => {
-  const given = { name: "search", workingDir: "/w/shop/inner/", worktree: { branch: "feature/search" } };
+  const args = { name: "search", workingDir: "/w/shop/inner/", worktree: { branch: "feature/search" } };
 
   it("finds the innermost repository of its folder, and the worktree to create", () => {
-    const proposal = read("create_session", given);
+    const proposal = read("create_session", args);
     expect(proposal.repoId).toBe("repo-0002-bbbb");
     expect(proposal.draft).toMatchObject({ title: "search", mode: "default", agent: "demo" });
     expect(proposal.draft.directory).toMatchObject({ kind: "new", branch: "feature/search" });
   });
 
+  it("reports only if it was asked to", () => {
+    const proposal = read("create_session", args);
+    expect(proposal.fields.callback).toBe("switch");
+    expect(proposal.draft.callback.enabled).toBe(false);
+    const asked = { ...proposal.draft, callback: { ...proposal.draft.callback, enabled: true } };
+    expect(writeProposal(proposal, asked, proposal.repoId, context)).toEqual({
+      ...args,
+      enableCallback: true,
+    });
+  });
+
   it("writes another branch, or none", () => {
-    const proposal = read("create_session", given);
+    const proposal = read("create_session", args);
     const other = {
       ...proposal.draft,
       directory: { ...proposal.draft.directory, branch: "find" } as typeof proposal.draft.directory,

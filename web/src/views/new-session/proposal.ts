@@ -58,15 +58,15 @@ const FIELDS: ProposalFields = {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const list = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 const part = (value: unknown): Arguments => (value && typeof value === "object" ? (value as Arguments) : {});
 const flag = (value: unknown, fallback: boolean): boolean => (typeof value === "boolean" ? value : fallback);
 
 /** Agents may shorten ids. */
-const isId = (id: string, given: string) => id === given || id.startsWith(given) || id.endsWith(given);
+const isId = (id: string, shortened: string) => id.startsWith(shortened) || id.endsWith(shortened);
 
 /** Describes a proposal as the end of a sentence; `target` is the name of the session to prompt. */
-export function describeProposal(tool: string, given: Arguments, target: string): string {
+export function describeProposal(tool: string, args: Arguments, target: string): string {
   if (tool === "agor_sessions_spawn") return "wants to spawn a child";
   if (tool !== "agor_sessions_prompt") return "wants to create this session";
   const how: Record<string, string> = {
@@ -74,24 +74,24 @@ export function describeProposal(tool: string, given: Arguments, target: string)
     subsession: `wants to spawn a child of “${target}”`,
     btw: `wants to ask “${target}” a side question`,
   };
-  return how[text(given.mode)] ?? `wants to prompt “${target}”`;
+  return how[text(args.mode)] ?? `wants to prompt “${target}”`;
 }
 
-export function readProposal(tool: string, given: Arguments, context: ProposalContext): Proposal | null {
+export function readProposal(tool: string, args: Arguments, context: ProposalContext): Proposal | null {
   const read = READERS[tool];
-  return read ? { tool, arguments: given, ...read(given, context) } : null;
+  return read ? { tool, arguments: args, ...read(args, context) } : null;
 }
 
-type Read = (given: Arguments, context: ProposalContext) => Pick<Proposal, "draft" | "repoId" | "fields">;
+type Read = (args: Arguments, context: ProposalContext) => Pick<Proposal, "draft" | "repoId" | "fields">;
 
 const READERS: Record<string, Read> = {
-  agor_sessions_create(given, { session, repos, worktrees, agents }) {
-    const id = text(given.worktreeId);
-    const worktree = worktrees.find((one) => isId(one.id, id));
-    const repo = worktree?.repoId ?? repos.find((one) => isId(one.id, id))?.id ?? session.repoId;
-    const agent = text(given.agenticTool);
+  agor_sessions_create(args, { session, repos, worktrees, agents }) {
+    const id = text(args.worktreeId);
+    const worktree = worktrees.find((worktree) => isId(worktree.id, id));
+    const repoId = worktree?.repoId ?? repos.find((repo) => isId(repo.id, id))?.id ?? session.repoId;
+    const agent = text(args.agenticTool);
     return {
-      repoId: repo,
+      repoId,
       fields: {
         ...FIELDS,
         repo: true,
@@ -102,45 +102,45 @@ const READERS: Record<string, Read> = {
       },
       draft: {
         ...EMPTY_DRAFT,
-        prompt: text(given.initialPrompt),
-        title: text(given.title),
+        prompt: text(args.initialPrompt),
+        title: text(args.title),
         agent,
-        mode: (given.permissionMode as Mode | undefined) ?? defaultMode(agents, agent),
+        mode: (args.permissionMode as Mode | undefined) ?? defaultMode(agents, agent),
         directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" },
-        mcpServerIds: list(given.mcpServerIds),
-        contextFiles: list(given.contextFiles).join("\n"),
-        callback: { ...DEFAULT_CALLBACK, enabled: flag(given.enableCallback, false) },
+        mcpServerIds: list(args.mcpServerIds),
+        contextFiles: list(args.contextFiles).join("\n"),
+        callback: { ...DEFAULT_CALLBACK, enabled: flag(args.enableCallback, false) },
       },
     };
   },
-  agor_sessions_spawn(given, { session, worktrees }) {
-    const tuned = part(given.modelConfig);
-    const id = text(given.worktreeId);
-    const worktree = id ? worktrees.find((one) => isId(one.id, id)) : undefined;
+  agor_sessions_spawn(args, { session, worktrees }) {
+    const tuned = part(args.modelConfig);
+    const id = text(args.worktreeId);
+    const worktree = id ? worktrees.find((worktree) => isId(worktree.id, id)) : undefined;
     return {
       repoId: session.repoId,
       fields: { ...FIELDS, model: true, mcp: true, callback: "all", directories: ["same", "worktree"] },
       draft: {
         ...EMPTY_DRAFT,
-        prompt: text(given.prompt),
-        title: text(given.title),
-        agent: text(given.agenticTool) || session.agent,
-        mode: (given.permissionMode as Mode | undefined) ?? session.permissionMode,
+        prompt: text(args.prompt),
+        title: text(args.title),
+        agent: text(args.agenticTool) || session.agent,
+        mode: (args.permissionMode as Mode | undefined) ?? session.permissionMode,
         directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "same" },
         model: text(tuned.model),
         effort: text(tuned.effort),
-        mcpServerIds: given.mcpServerIds === undefined ? null : list(given.mcpServerIds),
+        mcpServerIds: args.mcpServerIds === undefined ? null : list(args.mcpServerIds),
         callback: {
-          enabled: flag(given.enableCallback, true),
-          includeLastMessage: flag(given.includeLastMessage, true),
-          includeOriginalPrompt: flag(given.includeOriginalPrompt, false),
-          extraInstructions: text(given.extraInstructions),
+          enabled: flag(args.enableCallback, true),
+          includeLastMessage: flag(args.includeLastMessage, true),
+          includeOriginalPrompt: flag(args.includeOriginalPrompt, false),
+          extraInstructions: text(args.extraInstructions),
         },
       },
     };
   },
-  agor_sessions_prompt(given, { session, target = session }) {
-    const how = text(given.mode);
+  agor_sessions_prompt(args, { session, target = session }) {
+    const how = text(args.mode);
     const branches = how === "fork" || how === "subsession";
     return {
       repoId: target.repoId,
@@ -153,43 +153,44 @@ const READERS: Record<string, Read> = {
       },
       draft: {
         ...EMPTY_DRAFT,
-        prompt: text(given.prompt),
-        title: text(given.title),
-        agent: text(given.agenticTool) || target.agent,
-        mode: (given.permissionMode as Mode | undefined) ?? target.permissionMode,
+        prompt: text(args.prompt),
+        title: text(args.title),
+        agent: text(args.agenticTool) || target.agent,
+        mode: (args.permissionMode as Mode | undefined) ?? target.permissionMode,
         directory: { kind: "same" },
-        callback: { ...DEFAULT_CALLBACK, enabled: flag(given.callback, true) },
+        callback: { ...DEFAULT_CALLBACK, enabled: flag(args.callback, true) },
       },
     };
   },
-  create_session(given, { session, repos, worktrees }) {
-    const folder = text(given.workingDir).replace(/(.)\/+$/, "$1");
-    const wanted = part(given.worktree);
-    const worktree = worktrees.find((one) => one.path === folder);
+  create_session(args, { session, repos, worktrees }) {
+    const folder = text(args.workingDir).replace(/(.)\/+$/, "$1");
+    const newWorktree = part(args.worktree);
+    const worktree = worktrees.find((worktree) => worktree.path === folder);
     const repo = repos
-      .filter((one) => folder === one.path || folder.startsWith(`${one.path}/`))
+      .filter(({ path }) => folder === path || folder.startsWith(`${path}/`))
       .sort((a, b) => b.path.length - a.path.length)[0];
     let directory: WorkingDirectory = worktree
       ? { kind: "worktree", worktreeId: worktree.id }
       : { kind: "own" };
-    if (given.worktree)
+    if (args.worktree)
       directory = {
         kind: "new",
-        branch: text(wanted.branch),
-        path: text(wanted.path),
+        branch: text(newWorktree.branch),
+        path: text(newWorktree.path),
         base: "",
         ignored: false,
       };
     return {
       repoId: worktree?.repoId ?? repo?.id ?? null,
-      fields: { ...FIELDS, repo: true, directories: ["own", "worktree", "new"] },
+      fields: { ...FIELDS, repo: true, callback: "switch", directories: ["own", "worktree", "new"] },
       draft: {
         ...EMPTY_DRAFT,
-        prompt: text(given.initialMessage),
-        title: text(given.name),
-        agent: text(given.agent) || session.agent,
-        mode: (given.permissionMode as Mode | undefined) ?? "default",
+        prompt: text(args.initialMessage),
+        title: text(args.name),
+        agent: text(args.agent) || session.agent,
+        mode: (args.permissionMode as Mode | undefined) ?? "default",
         directory,
+        callback: { ...DEFAULT_CALLBACK, enabled: flag(args.enableCallback, false) },
       },
     };
   },
@@ -266,8 +267,8 @@ function directoryOf(
   else if (tool === "agor_sessions_create") put("worktreeId", worktreeId ?? repoId);
   else if (tool === "create_session") {
     const folder = worktreeId
-      ? worktrees.find((one) => one.id === worktreeId)?.path
-      : repos.find((one) => one.id === repoId)?.path;
+      ? worktrees.find((worktree) => worktree.id === worktreeId)?.path
+      : repos.find((repo) => repo.id === repoId)?.path;
     if (folder) put("workingDir", folder);
     put(
       "worktree",

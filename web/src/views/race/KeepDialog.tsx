@@ -41,7 +41,7 @@ export function KeepDialog({
   race: Race;
   racer: RacerStatus;
   onClose: () => void;
-  onKept: (kept: KeepResult) => void;
+  onKept: (result: KeepResult) => void;
 }) {
   const [how, setHow] = useState<How>("merge");
   const [force, setForce] = useState(false);

@@ -38,7 +38,7 @@ function RaceView({ race }: { race: RaceRecord }) {
       .map((racer) => racer.sessionId),
   );
   const [keeping, setKeeping] = useState<RacerStatus | null>(null);
-  const [kept, setKept] = useState<KeepResult | null>(null);
+  const [keepResult, setKeepResult] = useState<KeepResult | null>(null);
   const name = firstLine(race.prompt, 90) || "Race";
   useTitle(`${name} · Race`);
   useActions(
@@ -69,7 +69,7 @@ function RaceView({ race }: { race: RaceRecord }) {
           <pre>{race.prompt}</pre>
         </details>
       )}
-      {kept && <Outcome kept={kept} />}
+      {keepResult && <Outcome result={keepResult} />}
       <div className={css.contenders}>
         {race.contenders.map((racer) => (
           <RacerCard
@@ -84,15 +84,15 @@ function RaceView({ race }: { race: RaceRecord }) {
       </div>
       <Changes race={race} shown={shown} />
       {keeping && (
-        <KeepDialog race={race} racer={keeping} onClose={() => setKeeping(null)} onKept={setKept} />
+        <KeepDialog race={race} racer={keeping} onClose={() => setKeeping(null)} onKept={setKeepResult} />
       )}
     </div>
   );
 }
 
 function RaceState({ race }: { race: RaceRecord }) {
-  const kept = race.contenders.find((racer) => racer.kept);
-  if (kept) return <>Decided: kept racer {kept.number}</>;
+  const winner = race.contenders.find((racer) => racer.kept);
+  if (winner) return <>Decided: kept racer {winner.number}</>;
   const open = race.contenders.filter(
     (racer) => !["completed", "failed", "cancelled"].includes(racer.taskStatus ?? "completed"),
   );
@@ -136,17 +136,17 @@ function Changes({ race, shown }: { race: RaceRecord; shown: string[] }) {
   );
 }
 
-function Outcome({ kept }: { kept: KeepResult }) {
-  const into = kept.into ? ` into ${kept.into}` : "";
+function Outcome({ result }: { result: KeepResult }) {
+  const into = result.into ? ` into ${result.into}` : "";
   const words = {
-    merge: kept.merged === "none" ? "Nothing to merge." : `Merged${into}.`,
+    merge: result.merged === "none" ? "Nothing to merge." : `Merged${into}.`,
     checkout: "Its files were copied, not committed.",
-    branch: `Its branch${kept.branch ? ` ${kept.branch}` : ""} was kept.`,
+    branch: `Its branch${result.branch ? ` ${result.branch}` : ""} was kept.`,
   };
-  const recoverable = (kept.others ?? []).filter((item) => item.recover || item.message);
+  const recoverable = (result.others ?? []).filter((item) => item.recover || item.message);
   return (
     <section className={css.outcome} role="status" aria-label="Result">
-      <p>{words[kept.how]}</p>
+      <p>{words[result.how]}</p>
       {recoverable.length > 0 && (
         <>
           <p>The others were archived. To recover one:</p>

@@ -54,6 +54,20 @@ export function splitFolded<T extends TreeFields>(
   return { shown, folded };
 }
 
+type Busy = TreeFields & { status: string; activity: string };
+
+/** Sorts trees and the children in them: what waits for a person first, then what runs, each below its origins. */
+export function busyFirst<T extends Busy>(roots: readonly TreeBranch<T>[]): TreeBranch<T>[] {
+  return roots
+    .map(({ node, children }) => ({ node, children: busyFirst(children) }))
+    .sort((a, b) => urgency(a) - urgency(b));
+}
+
+function urgency({ node, children }: TreeBranch<Busy>): number {
+  const rank = node.status === "active" ? ["waiting_permission", "running"].indexOf(node.activity) : -1;
+  return Math.min(rank < 0 ? 2 : rank, ...children.map(urgency));
+}
+
 /** Walks trees in reading order, with the depth of each session. */
 export function* walk<T extends TreeFields>(
   roots: readonly TreeBranch<T>[],

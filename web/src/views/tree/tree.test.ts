@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Callback, Node } from "@/api/types";
 import { originEdges, reportEdges } from "./canvas/edges";
 import { layOutTree, NODE_SIZE, neighbor } from "./canvas/layout";
-import { buildTree, originOf, splitFolded, walk } from "./lineage";
+import { buildTree, busyFirst, originOf, splitFolded, walk } from "./lineage";
 
 const node = (id: string, more: Partial<Node> = {}): Node =>
   ({
@@ -44,6 +44,18 @@ describe("lineage", () => {
     const { shown, folded } = splitFolded(buildTree(put));
     expect(folded.map((item) => item.id)).toEqual(["q", "b"]);
     expect([...walk(shown)].map(([item]) => item.id)).toEqual(["root", "a", "af", "f"]);
+  });
+
+  it("puts what waits and what runs first, with its origins", () => {
+    const put = TREE.map((item) => {
+      if (item.id === "f")
+        return { ...item, status: "active" as const, activity: "waiting_permission" as const };
+      if (item.id === "b") return { ...item, status: "active" as const, activity: "running" as const };
+      return { ...item, status: "active" as const, activity: "idle" as const };
+    });
+    const other = { ...put[0]!, id: "other" };
+    const ids = [...walk(busyFirst(buildTree([other, ...put])))].map(([item]) => item.id);
+    expect(ids).toEqual(["root", "f", "b", "a", "af", "q", "other"]);
   });
 
   it("shows an archived root that has no other sessions", () => {

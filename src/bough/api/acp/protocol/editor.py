@@ -17,20 +17,20 @@ from bough.agents.json_rpc import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     Json,
-    Message,
     RequestId,
     RpcError,
+    RpcMessage,
 )
 from bough.api import roles
 from bough.api.acp.protocol import wire
 from bough.api.acp.protocol.rpc import Peer, rpc_error
-from bough.api.acp.sessions import prompts
+from bough.api.acp.sessions import mcp_servers, prompts
 from bough.api.acp.sessions.approvals import ApprovalRequests
 from bough.api.acp.sessions.children import Children
 from bough.api.acp.sessions.methods import Methods
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts, TurnEnds
-from bough.api.acp.view.attachment import Client
+from bough.api.acp.view.attachment import AttachmentCallbacks
 from bough.api.acp.view.projection import Update
 from bough.core.events.events_for_subscriber import Dropped
 from bough.core.services import Services
@@ -64,7 +64,9 @@ class Editor:
         self._approvals = ApprovalRequests(
             services, self.peer, caller, lambda id: self._open_sessions.get(id), self._failed
         )
-        self._client = Client(self._update, lambda task: prompts.ended(ends, task), self._approvals.take, self._failed)
+        self._client = AttachmentCallbacks(
+            self._update, lambda task: prompts.ended(ends, task), self._approvals.take, self._failed
+        )
         self._open_sessions = OpenSessions(services, self._client, self._approvals, waited)
         self._prompts = Prompts(services, self.peer, caller, self._open_sessions, ends, waited)
         self._methods = Methods(services, caller, self._open_sessions, self._prompts)
@@ -164,7 +166,7 @@ class Editor:
         if job is not None:
             job.cancel()
 
-    async def _request(self, message: Message) -> None:
+    async def _request(self, message: RpcMessage) -> None:
         request_id: Any = message.id
         method = str(message.method)
         answer: Json = {}
@@ -206,7 +208,8 @@ class Editor:
         return {"sessionId": created.id, **self._methods.opened(created)}, created
 
     async def _initialize(self, params: msgspec.Raw) -> Json:
-        request = acp_params.read(params, wire.Initialize)
+        request = acp_params.read(params, wire.EditorInitialize)
+        self._methods.editor = mcp_servers.editor_name(request.client_info)
         capabilities = request.client_capabilities or {}
         session = capabilities.get("session")
         if isinstance(session, dict) and isinstance(session.get("notices"), dict):  # pyright: ignore[reportUnknownMemberType]

@@ -11,10 +11,10 @@ import structlog
 from bough.agents.json_rpc import (
     INVALID_REQUEST,
     Json,
-    Message,
     PendingRequests,
     RequestId,
     RpcError,
+    RpcMessage,
     UnreadableMessage,
     encode_error,
     encode_notification,
@@ -38,7 +38,7 @@ class Peer:
         # Set once the editor is gone; from then on nothing is sent.
         self.gone = False
 
-    async def read(self, frame: str | bytes) -> Message | None:
+    async def read(self, frame: str | bytes) -> RpcMessage | None:
         """Returns the message in a frame, or None after answering an unreadable one with an error."""
         try:
             message = read_message(frame)
@@ -75,7 +75,7 @@ class Peer:
         finally:
             self._requests.remove(request_id)
 
-    def settle(self, answer: Message) -> None:
+    def settle(self, answer: RpcMessage) -> None:
         """Hands the editor's answer to the request that waits for it."""
         self._requests.settle(answer)
 

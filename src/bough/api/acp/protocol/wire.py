@@ -36,7 +36,7 @@ class _Params(msgspec.Struct, rename="camel", kw_only=True):
     pass
 
 
-class Server(_Params):
+class EditorMcpServer(_Params):
     """An MCP server from an editor; a stdio server has no type."""
 
     name: str
@@ -61,9 +61,10 @@ class SessionSettings(_Params, forbid_unknown_fields=True):
     confirm_folder: bool = False
 
 
-class Initialize(_Params):
+class EditorInitialize(_Params):
     protocol_version: Annotated[int, msgspec.Meta(ge=0, le=65535)]
     client_capabilities: dict[str, Any] | None = None
+    client_info: dict[str, Any] | None = None
 
 
 class Authenticate(_Params):
@@ -72,7 +73,7 @@ class Authenticate(_Params):
 
 class NewSessionParams(_Params):
     cwd: str
-    mcp_servers: list[Server]
+    mcp_servers: list[EditorMcpServer]
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
@@ -81,7 +82,7 @@ class ExistingSession(_Params):
 
     session_id: str
     cwd: str
-    mcp_servers: list[Server] = []
+    mcp_servers: list[EditorMcpServer] = []
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 

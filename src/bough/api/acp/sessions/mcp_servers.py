@@ -1,13 +1,14 @@
-"""Registers the MCP servers that an editor passes along, under names that agents can use."""
+"""Registers the MCP servers that an editor passes along as `NAME@EDITOR`; agents see `NAME`, as the editor gave it."""
 
 from __future__ import annotations
 
 import re
 import shutil
+from typing import Any
 
 import msgspec
 
-from bough.api.acp.protocol.wire import Server
+from bough.api.acp.protocol.wire import EditorMcpServer
 from bough.core.environment.mcp_servers import RESERVED, McpServerPatch, NewMcpServer
 from bough.core.services import Services
 from bough.errors import Conflict, Denied, Invalid
@@ -17,35 +18,52 @@ from bough.model.session import Caller, Session
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 NUMBER = re.compile(r"-\d+$")
 LONGEST_NAME = 48
+LONGEST_EDITOR = 24
+# Stands for editors that do not give their name.
+UNNAMED = "editor"
 # Most differing servers with one name; editors' addresses and secrets change with every start.
 MOST_ALIKE = 200
 
 
-async def ids(services: Services, caller: Caller, servers: list[Server]) -> list[str]:
+def editor_name(client_info: dict[str, Any] | None) -> str:
+    """Returns the part of registered names that stands for an editor, from what it says about itself."""
+    name = (client_info or {}).get("name")
+    known = NOT_IN_NAMES.sub("-", name).strip("-")[:LONGEST_EDITOR] if isinstance(name, str) else ""
+    return NUMBER.sub("", known) or UNNAMED
+
+
+async def ids(services: Services, caller: Caller, editor: str, servers: list[EditorMcpServer]) -> list[str]:
     """Returns the ids of an editor's servers, in its order."""
-    return [(await _known(services, caller, _new(server))).id for server in servers]
+    return [(await _known(services, caller, editor, _new(server))).id for server in servers]
 
 
-async def added(services: Services, caller: Caller, session: Session, servers: list[Server]) -> list[str] | None:
-    """Returns a session's server ids with the editor's added, or None if nothing changes. The editor's server replaces
-    an earlier one of the same name, which may no longer exist."""
+async def replaced(
+    services: Services, caller: Caller, editor: str, session: Session, servers: list[EditorMcpServer]
+) -> list[str] | None:
+    """Returns a session's server ids with the editor's instead of those that it gave before, or None if nothing
+    changes. The editor's server also replaces another one of the same name. An editor that gives neither its name nor
+    servers may be another one than before, so everything stays."""
+    if not servers and editor == UNNAMED:
+        return None
     known = msgspec.json.decode(session.mcp_server_ids, type=list[str])
-    editor_ids = await ids(services, caller, servers)
+    editor_ids = await ids(services, caller, editor, servers)
     names = {_name(server.name) for server in servers}
     remaining: list[str] = []
     for server_id in known:
-        name = (await services.mcp_servers.get(server_id)).name
-        if server_id in editor_ids or not names & {name, NUMBER.sub("", name)}:
+        name, _, owner = (await services.mcp_servers.get(server_id)).name.partition("@")
+        is_own = NUMBER.sub("", owner) == editor
+        if server_id in editor_ids or not (is_own or names & {name, NUMBER.sub("", name)}):
             remaining.append(server_id)
     updated = [*remaining, *(server_id for server_id in editor_ids if server_id not in remaining)]
     return updated if updated != known else None
 
 
-async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpServer:
-    """Returns the registered server. A differing server of the same name gets a number; a numbered server that no
-    session uses anymore is reused. Servers run commands, so that only an admin's editor can add or change them."""
+async def _known(services: Services, caller: Caller, editor: str, new: NewMcpServer) -> McpServer:
+    """Returns the registered server. A differing server of the same name and editor gets a number; a numbered one that
+    no session uses anymore is reused. Servers run commands, so that only an admin's editor can add or change them."""
     for number in range(1, MOST_ALIKE):
-        candidate = new if number == 1 else msgspec.structs.replace(new, name=f"{new.name}-{number}")
+        owner = editor if number == 1 else f"{editor}-{number}"
+        candidate = msgspec.structs.replace(new, name=f"{new.name}@{owner}")
         same = await services.mcp_servers.alike(candidate)
         if same is not None:
             return same
@@ -67,6 +85,9 @@ async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpSe
         except Conflict:
             continue
     if not caller.may("admin"):
+        registered = await services.mcp_servers.alike(new)
+        if registered is not None:
+            return registered
         raise Denied(
             "role_too_low",
             f"Only an admin can add the MCP server {new.name!r}. Remove it from your editor, or ask an admin "
@@ -77,7 +98,7 @@ async def _known(services: Services, caller: Caller, new: NewMcpServer) -> McpSe
     raise Conflict("name_taken", f"There are too many MCP servers named {new.name!r}. Remove some: bough mcp list")
 
 
-def _new(server: Server) -> NewMcpServer:
+def _new(server: EditorMcpServer) -> NewMcpServer:
     if server.type not in ("stdio", "http", "sse"):
         raise Invalid(
             "bad_mcp_server",

@@ -10,6 +10,7 @@ from bough.agents import acp_params
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import workspace
+from bough.api.acp.sessions.mcp_servers import UNNAMED
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts
 from bough.api.acp.view import options
@@ -30,16 +31,18 @@ class Methods:
         self._caller = caller
         self._open_sessions = attached
         self._prompts = turns
+        # Stands for the editor in the names of its MCP servers; set when it says who it is.
+        self.editor = UNNAMED
         # Called with every session that the editor closes.
         self.closed: Callable[[str], Awaitable[None]] | None = None
 
     async def new(self, params: msgspec.Raw) -> Session:
-        return await workspace.open_session(
-            self._services, self._caller, acp_params.read(params, wire.NewSessionParams)
-        )
+        request = acp_params.read(params, wire.NewSessionParams)
+        return await workspace.open_session(self._services, self._caller, self.editor, request)
 
     async def fork(self, params: msgspec.Raw) -> Session:
-        return await workspace.fork_session(self._services, self._caller, acp_params.read(params, wire.ExistingSession))
+        request = acp_params.read(params, wire.ExistingSession)
+        return await workspace.fork_session(self._services, self._caller, self.editor, request)
 
     async def load(self, params: msgspec.Raw) -> Json:
         return await self._open(params, replay=True)
@@ -50,7 +53,7 @@ class Methods:
     async def _open(self, params: msgspec.Raw, *, replay: bool) -> Json:
         request = acp_params.read(params, wire.ExistingSession)
         async with self._open_sessions.order(request.session_id):
-            session = await workspace.open_again(self._services, self._caller, request)
+            session = await workspace.open_again(self._services, self._caller, self.editor, request)
             attachment = await self._open_sessions.attach(session, replay=replay)
             await self._open_sessions.offer(attachment)
         return self.opened(attachment.session)

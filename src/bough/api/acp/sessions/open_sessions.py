@@ -7,7 +7,7 @@ from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from bough.api.acp.sessions.approvals import ApprovalRequests
-from bough.api.acp.view.attachment import Attachment, Client
+from bough.api.acp.view.attachment import Attachment, AttachmentCallbacks
 from bough.core.services import Services
 from bough.model.session import Session
 
@@ -16,7 +16,7 @@ class OpenSessions:
     """Attachments by session. `waited` holds the tasks that the editor waits for, by session."""
 
     def __init__(
-        self, services: Services, client: Client, asking: ApprovalRequests, waited: dict[str, set[str]]
+        self, services: Services, client: AttachmentCallbacks, asking: ApprovalRequests, waited: dict[str, set[str]]
     ) -> None:
         self._services = services
         self.client = client

@@ -52,7 +52,7 @@ class Prompts:
         self._waited = waited
 
     async def prompt(self, params: msgspec.Raw) -> Json:
-        request = acp_params.read(params, acp_params.PromptParams)
+        request = acp_params.read(params, acp_params.ReceivedPrompt)
         text, files = wire.read_prompt(request.prompt)
         command = slash_commands.find(text)
         if command is not None and files:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from bough.core.services import Services
-from bough.core.trees.branch import Branch
+from bough.core.trees.branch import NewBranch
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
 from bough.model.tree import Tree
@@ -15,17 +15,17 @@ Command = Callable[[Services, Caller, Session, str], Awaitable[str]]
 
 
 async def _fork(services: Services, caller: Caller, session: Session, text: str) -> str:
-    created = await services.branches.fork(caller, session.id, Branch(prompt=text or None))
+    created = await services.branches.fork(caller, session.id, NewBranch(prompt=text or None))
     return f"Forked into session {created.session_id}" + (", which is working on it." if text else ".")
 
 
 async def _spawn(services: Services, caller: Caller, session: Session, text: str) -> str:
-    created = await services.branches.spawn(caller, session.id, Branch(prompt=_required(text, "spawn")))
+    created = await services.branches.spawn(caller, session.id, NewBranch(prompt=_required(text, "spawn")))
     return f"Child session {created.session_id} is working on it; its report will appear here."
 
 
 async def _btw(services: Services, caller: Caller, session: Session, text: str) -> str:
-    await services.branches.side_question(caller, session.id, Branch(prompt=_required(text, "btw")))
+    await services.branches.side_question(caller, session.id, NewBranch(prompt=_required(text, "btw")))
     return "Side question asked; the answer will appear here."
 
 

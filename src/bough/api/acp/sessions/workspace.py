@@ -7,9 +7,10 @@ import os
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import mcp_servers
 from bough.core.services import Services
+from bough.core.sessions.move import folder_within, move
 from bough.core.sessions.service import NewSession, SessionPatch
 from bough.core.store.short_ids import missing
-from bough.core.trees.branch import Branch, NewWorktree
+from bough.core.trees.branch import NewBranch, NewBranchWorktree
 from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
@@ -19,7 +20,7 @@ from bough.model.session import Caller, Session
 MOST_WORKTREES = 1000
 
 
-async def open_session(services: Services, caller: Caller, request: wire.NewSessionParams) -> Session:
+async def open_session(services: Services, caller: Caller, editor: str, request: wire.NewSessionParams) -> Session:
     """Creates a session in the editor's folder, or in a new worktree if the editor names a branch."""
     settings = wire.read_settings(request.meta)
     real = str(resolve_inside(services.settings.root_path, absolute(request.cwd), data=services.settings.data_path))
@@ -44,7 +45,7 @@ async def open_session(services: Services, caller: Caller, request: wire.NewSess
             model=settings.model,
             effort=settings.effort,
             confirm_folder=settings.confirm_folder,
-            mcp_server_ids=await mcp_servers.ids(services, caller, request.mcp_servers),
+            mcp_server_ids=await mcp_servers.ids(services, caller, editor, request.mcp_servers),
         ),
     )
     return created.session
@@ -58,35 +59,38 @@ async def find_session(services: Services, session_id: str) -> Session:
     return session
 
 
-async def open_again(services: Services, caller: Caller, request: wire.ExistingSession) -> Session:
-    """Returns an existing session after adding the editor's MCP servers; its folder does not change. A viewer's editor
-    only watches, so its servers are ignored."""
-    absolute(request.cwd)
+async def open_again(services: Services, caller: Caller, editor: str, request: wire.ExistingSession) -> Session:
+    """Returns an existing session after moving it to the editor's folder and replacing the editor's MCP servers. A
+    viewer's editor only watches, so its folder and servers are ignored."""
+    cwd = absolute(request.cwd)
     session = await find_session(services, request.session_id)
     if not caller.may("operator"):
         return session
-    server_ids = await mcp_servers.added(services, caller, session, request.mcp_servers)
+    session = await move(services.store, services.settings, caller, session, cwd)
+    server_ids = await mcp_servers.replaced(services, caller, editor, session, request.mcp_servers)
     if server_ids is not None:
         session = await services.sessions.patch(caller, session.id, SessionPatch(mcp_server_ids=server_ids))
     return session
 
 
-async def fork_session(services: Services, caller: Caller, request: wire.ExistingSession) -> Session:
-    """Forks a session, with its MCP servers and the editor's."""
-    absolute(request.cwd)
+async def fork_session(services: Services, caller: Caller, editor: str, request: wire.ExistingSession) -> Session:
+    """Forks a session into the editor's folder or a new worktree, with its MCP servers and the editor's."""
+    cwd = absolute(request.cwd)
     settings = wire.read_settings(request.meta)
     source = await find_session(services, request.session_id)
-    branch = Branch(
+    await folder_within(services.store, services.settings, caller, source, cwd)
+    branch = NewBranch(
         agent=settings.agent,
         title=settings.title,
         permission_mode=settings.mode,
         model=settings.model,
         effort=settings.effort,
-        worktree=NewWorktree(branch=settings.branch) if settings.branch is not None else "same",
-        mcp_server_ids=await mcp_servers.added(services, caller, source, request.mcp_servers),
+        worktree=NewBranchWorktree(branch=settings.branch) if settings.branch is not None else "same",
+        mcp_server_ids=await mcp_servers.replaced(services, caller, editor, source, request.mcp_servers),
     )
     created = await services.branches.fork(caller, source.id, branch)
-    return await services.sessions.get(created.session_id)
+    fork = await services.sessions.get(created.session_id)
+    return await move(services.store, services.settings, caller, fork, cwd) if settings.branch is None else fork
 
 
 def absolute(cwd: str) -> str:

@@ -12,8 +12,8 @@ import msgspec
 import structlog
 
 from bough.api.acp.view.projection import OMITTED, Projection, ShownMessage, Update
-from bough.api.acp.view.state import SessionState
-from bough.core.events.events_for_subscriber import Frame
+from bough.api.acp.view.state import ShownSession
+from bough.core.events.events_for_subscriber import EventFrame
 from bough.core.services import Services
 from bough.core.store.decode import decoded
 from bough.core.transcripts import lineage
@@ -28,7 +28,7 @@ OPEN_TASKS = "queued,dispatching,running,waiting_permission,stopping,interrupted
 MOST_TASKS = 500
 
 
-class Client(msgspec.Struct, frozen=True):
+class AttachmentCallbacks(msgspec.Struct, frozen=True):
     """Callbacks of an attachment: for updates, ended tasks, approvals, and a failure that ends it."""
 
     update: Callable[[str, Update], Awaitable[None]]
@@ -52,7 +52,7 @@ class Attachment:
     """Follows a session for one editor until it is closed. `mine` holds the tasks that this editor started and waits
     for; the editor shows their prompts itself."""
 
-    def __init__(self, services: Services, session: Session, client: Client, mine: set[str]) -> None:
+    def __init__(self, services: Services, session: Session, client: AttachmentCallbacks, mine: set[str]) -> None:
         self.session = session
         self.mine = mine
         # Holding it delays updates: a prompt must be marked as this editor's before updates about it are sent.
@@ -60,7 +60,7 @@ class Attachment:
         self._services = services
         self._client = client
         self._projection = Projection(lambda task_id: task_id in self.mine)
-        self._state = SessionState(session, services.catalog, client.notices)
+        self._state = ShownSession(session, services.catalog, client.notices)
         self._job: asyncio.Task[None] | None = None
 
     async def start(self, *, replay: bool) -> None:
@@ -133,7 +133,7 @@ class Attachment:
         for update in updates:
             await self._client.update(self.session.id, update)
 
-    async def _take(self, frame: Frame) -> None:
+    async def _take(self, frame: EventFrame) -> None:
         kind = frame.kind
         if kind in ("message.delta", "message.snapshot"):
             grown = msgspec.json.decode(frame.data, type=_Text)
@@ -162,6 +162,6 @@ class Attachment:
         return self._projection.show(ShownMessage.of(message))
 
 
-def _data(frame: Frame) -> bytes:
+def _data(frame: EventFrame) -> bytes:
     data: Any = msgspec.json.decode(frame.data, type=_Data).data
     return bytes(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.agents.acp.answers import Choice, read_config_options
+from bough.agents.acp.answers import OptionValue, read_config_options
 from bough.agents.catalog import Catalog
 from bough.model.session import MODES, PermissionMode, Session
 
@@ -43,7 +43,7 @@ def options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
     efforts are known once it has reported them."""
     is_new = session.activity == "not_started" and session.kind == "root"
     agents = catalog.names() if is_new else [session.agent]
-    selects = [_select("agent", "Agent", "other", session.agent, [Choice(name, name) for name in agents])]
+    selects = [_select("agent", "Agent", "other", session.agent, [OptionValue(name, name) for name in agents])]
     entry = catalog.get(session.agent)
     offered = {option.id: option.choices for option in read_config_options(session.metadata.offered_options)}
     for name, category, option in (
@@ -51,9 +51,9 @@ def options(session: Session, catalog: Catalog) -> list[dict[str, Any]]:
         ("effort", "thought_level", entry.effort_option),
     ):
         value: str | None = getattr(session, name)
-        values = [Choice(AGENTS_DEFAULT, "Agent's default"), *offered.get(option or "", [])]
+        values = [OptionValue(AGENTS_DEFAULT, "Agent's default"), *offered.get(option or "", [])]
         if value is not None and all(choice.value != value for choice in values):
-            values.append(Choice(value, value))
+            values.append(OptionValue(value, value))
         selects.append(_select(name, name.capitalize(), category, value or AGENTS_DEFAULT, values))
     return selects
 
@@ -63,7 +63,7 @@ def chosen(value: str) -> str | None:
     return None if value == AGENTS_DEFAULT else value
 
 
-def _select(id: str, name: str, category: str, current: str, values: list[Choice]) -> dict[str, Any]:
+def _select(id: str, name: str, category: str, current: str, values: list[OptionValue]) -> dict[str, Any]:
     return {
         "id": id,
         "name": name,

@@ -16,7 +16,7 @@ from bough.model.task import TERMINAL, Task
 LONGEST_PROMPT = 200
 
 
-class SessionState:
+class ShownSession:
     """The state of one session as one editor knows it."""
 
     def __init__(self, session: Session, catalog: Catalog, notices: bool) -> None:

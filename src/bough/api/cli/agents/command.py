@@ -200,12 +200,12 @@ def test(
 
     Needs no server. The agent's mode is set and the agent is ended again. Without --prompt, no model is called.
     """
-    from bough import settings
+    from bough.load_settings import load
     from bough.observe.logging import silent
 
     folder = os.path.abspath(os.path.expanduser(cwd))
     catalog, _ = _catalog(ctx)
-    chosen = settings.load({"data": ctx.target.data})
+    chosen = load({"data": ctx.target.data})
     with silent():
         trial = asyncio.run(_try(catalog.get(name), chosen, folder, mode or catalog.get(name).default_mode, prompt))
     if ctx.json:
@@ -341,10 +341,10 @@ def _waiting(text: str) -> Generator[None]:
 
 
 def _catalog(ctx: CommandContext) -> tuple[Catalog, Any]:
-    from bough import settings
     from bough.agents.catalog import load_catalog
+    from bough.load_settings import load
     from bough.observe.logging import silent
 
-    data = settings.load({"data": ctx.target.data}).data_path
+    data = load({"data": ctx.target.data}).data_path
     with silent():
         return load_catalog(data), data

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.answers import SessionOpened
-from bough.agents.acp.wire import Update
+from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.find import is_set_up, startable
 from bough.agents.catalog.prepare import PreparedStart, prepare
@@ -161,7 +161,7 @@ class _Trying:
         self._trial.stop_reason = result.stop_reason
         self._complaints.check(result.stop_reason, shake.text)
 
-    def _hear(self, update: Update) -> bool:
+    def _hear(self, update: SessionUpdate) -> bool:
         if update.kind in CONFIGURED:
             self._tuning.observe(update)
         else:

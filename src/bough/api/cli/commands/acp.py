@@ -1,5 +1,5 @@
 """`bough acp`: lets editors use Bough as an ACP agent on stdio. It is a thin pipe to the server's ACP door
-(`bough.api.acp`) and starts a server if none is running."""
+(`bough.api.acp`) and starts a server if none is running. `bough mcp-stdio` is the same for Bough's MCP tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import typer
 
 from bough.api.cli.framework import output as output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
-from bough.api.cli.framework.find_server import Target
+from bough.api.cli.framework.find_server import ServerTarget
 from bough.errors import NotFound
 
 # Seconds; a server is usually ready in one or two, but not on a machine that has just booted.
@@ -46,8 +46,24 @@ def add_to(app: typer.Typer) -> None:
         url, token = _server(ctx.target)
         return asyncio.run(_pipe(url, token))
 
+    @command(app, "mcp-stdio", common=("data", "url", "token"))
+    def mcp_stdio(ctx: CommandContext) -> int:  # pyright: ignore[reportUnusedFunction]
+        """Offer Bough's MCP tools on stdio, for programs that take no HTTP servers.
 
-def _server(target: Target) -> tuple[str, str]:
+        Bough attaches such a bridge to agents by itself, with BOUGH_MCP_URL and the session's BOUGH_MCP_TOKEN in the
+        environment. Without them it uses the server on this data folder, as you.
+        """
+        from bough.agents.shims import mcp_stdio as bridge
+
+        url, token = os.environ.get(bridge.URL), os.environ.get(bridge.TOKEN)
+        if not url or not token:
+            address, token = ctx.target.find()
+            url = f"{address.rstrip('/')}/mcp/"
+        bridge.serve(url, token)
+        return DONE
+
+
+def _server(target: ServerTarget) -> tuple[str, str]:
     """Returns the server's address and token; starts the server if necessary."""
     running = _running(target)
     if running is not None:
@@ -57,7 +73,7 @@ def _server(target: Target) -> tuple[str, str]:
     return _started(target)
 
 
-def _running(target: Target) -> tuple[str, str] | None:
+def _running(target: ServerTarget) -> tuple[str, str] | None:
     """Returns the server's address and token if it accepts connections; a killed server leaves its file behind."""
     try:
         url, token = target.find()
@@ -69,7 +85,7 @@ def _running(target: Target) -> tuple[str, str] | None:
         return None
 
 
-def _started(target: Target) -> tuple[str, str]:
+def _started(target: ServerTarget) -> tuple[str, str]:
     folder = target.folder
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = folder / "server.log"

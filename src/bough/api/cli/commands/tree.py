@@ -56,7 +56,7 @@ def tree(
     if not watch:
         _draw(ctx, _read(ctx, session))
         return DONE
-    with stream.Stream(ctx.client, None, stream.now(ctx.client), patient=True) as events:
+    with stream.EventStream(ctx.client, None, stream.now(ctx.client), patient=True) as events:
         try:
             while True:
                 answer = _read(ctx, session)
@@ -79,7 +79,7 @@ def _read(ctx: CommandContext, session: str | None) -> Response:
     return Response(b'{"trees":[' + b",".join(parts) + b"]}")
 
 
-def _until_changed(events: stream.Stream, answer: Response | None) -> None:
+def _until_changed(events: stream.EventStream, answer: Response | None) -> None:
     """Waits for an event that may change the tree, and for the events right after it."""
     known = {session["id"] for session in answer.value["sessions"]} if answer is not None else None
     root = answer.value["rootSessionId"] if answer is not None else None
@@ -207,17 +207,18 @@ def wait(
         typer.Option("--timeout", metavar="SECONDS", min=0, help="Maximum time to wait; no limit by default."),
     ] = None,
 ) -> int:
-    """Wait until tasks have ended, or sessions are idle with an empty queue; exit 1 if the time is up or a person is
-    needed."""
+    """Wait until tasks have ended, or sessions are idle with an empty queue; exit 1 if the time is up, or at once if a
+    person is needed."""
     ids_by_kind: dict[str, list[str]] = {"taskIds": [], "sessionIds": []}
     for name in names:
         ids_by_kind[_kind(ctx, name)].append(name)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         left = LONGEST_WAIT if deadline is None else max(0.0, min(LONGEST_WAIT, deadline - time.monotonic()))
-        answer = _ask(ctx, {**ids_by_kind, "mode": "any" if any_of else "all", "timeoutSeconds": left})
+        how = {"mode": "any" if any_of else "all", "timeoutSeconds": left, "untilApproval": True}
+        answer = _ask(ctx, {**ids_by_kind, **how})
         state_now: Json = answer.value
-        is_done = not state_now["pending"] or (any_of and state_now["done"])
+        is_done = not state_now["pending"] or (any_of and state_now["done"]) or state_now["approvals"]
         if is_done or (deadline is not None and time.monotonic() >= deadline):
             break
     ctx.show(answer, _print_waited)
@@ -252,6 +253,9 @@ def _print_waited(result: Json) -> None:
     for done in result["done"]:
         noun = "Session" if done["id"] == done["sessionId"] else "Task"
         output.line(f"{noun} {short(done['id'])} is {done['status'].replace('_', ' ')}.")
+    for approval in result["approvals"]:
+        about = f"Session {short(approval['sessionId'])} waits for your approval: {brief(approval['title'], 60)}"
+        output.line(f"{about} — bough approval allow {short(approval['id'])}", "yellow")
     for paused_id in result["paused"]:
         output.line(f"{short(paused_id)} needs a person: it is held, or its queue is paused.", "yellow")
     for pending_id in result["pending"]:

@@ -27,7 +27,7 @@ def watch(
     cursor = stream.now(ctx.client)
     if not ctx.json:
         output.note("Watching. Press Ctrl-C to stop.")
-    with stream.Stream(ctx.client, session, cursor, patient=True) as events:
+    with stream.EventStream(ctx.client, session, cursor, patient=True) as events:
         try:
             while True:
                 item = events.next()

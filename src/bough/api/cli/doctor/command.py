@@ -35,26 +35,27 @@ def doctor(
     With --clean, end the keepers of this data folder with their agents and everything those started. No server may be
     running on it. An interrupted turn resumes when the next server starts.
     """
-    from bough import settings
+    from bough.load_settings import load
 
     if clean_up:
         if ctx.target.url is not None:
             raise typer.BadParameter("--clean needs a data folder on this machine; it does not work with --url.")
-        return _clean(ctx, settings.load({"data": ctx.target.data}))
+        return _clean(ctx, load({"data": ctx.target.data}))
     return _check(ctx)
 
 
 def _check(ctx: CommandContext) -> int:
-    from bough import settings
     from bough.api.cli.doctor.checks import Check, agents_at_work, everything
+    from bough.load_settings import load
+    from bough.settings import Settings
 
     results: list[Check] = []
     try:
-        configured = settings.load({"data": ctx.target.data})
+        configured = load({"data": ctx.target.data})
         results.append(Check("settings", "ok", "Environment variables and config.toml are valid"))
     except BoughError as error:
         results.append(Check("settings", "problem", error.message, "Correct it there."))
-        configured = settings.Settings(data=str(ctx.target.folder))
+        configured = Settings(data=str(ctx.target.folder))
     results += everything(configured, ctx.client)
     held: list[HeldAgent] = []
     try:

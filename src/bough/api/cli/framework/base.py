@@ -18,7 +18,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Client, Refused, Response
 from bough.api.cli.framework.error_hints import explain
-from bough.api.cli.framework.find_server import Target
+from bough.api.cli.framework.find_server import ServerTarget
 from bough.errors import BoughError, Invalid
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class CommandContext:
     """Holds what every command receives: the chosen server and the output format."""
 
     running: Running
-    target: Target
+    target: ServerTarget
     json: bool
 
     @functools.cached_property
@@ -106,7 +106,7 @@ def command(
         def call(ctx: typer.Context, **arguments: Any) -> None:
             root: GlobalOptions = ctx.obj
             chosen = {option: arguments.pop(option) if option in common else None for option in CLIENT}
-            target = Target(chosen["data"] or root.data, chosen["url"] or root.url, chosen["token"] or root.token)
+            target = ServerTarget(chosen["data"] or root.data, chosen["url"] or root.url, chosen["token"] or root.token)
             context = CommandContext(root.running, target, bool(chosen["json"] or root.json))
             code = guarded(context, lambda: function(context, **arguments))  # pyright: ignore[reportCallIssue]
             if code:
@@ -131,7 +131,7 @@ def group_default(app: typer.Typer) -> Callable[[Callable[[CommandContext], None
             for name, value in options.items():
                 setattr(root, name, value or getattr(root, name))
             if ctx.invoked_subcommand is None:
-                context = CommandContext(root.running, Target(root.data, root.url, root.token), root.json)
+                context = CommandContext(root.running, ServerTarget(root.data, root.url, root.token), root.json)
                 if code := guarded(context, lambda: function(context)):
                     raise typer.Exit(code)
 

@@ -9,7 +9,7 @@ import json
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from bough.api.cli.framework.find_server import Target
+from bough.api.cli.framework.find_server import ServerTarget
 from bough.errors import BoughError, NotFound
 
 Json = dict[str, Any]
@@ -46,7 +46,7 @@ class Response:
 class Client:
     """Calls the server, which is looked up anew for each request."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ServerTarget) -> None:
         self.target = target
 
     def get(self, path: str, **query: Any) -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from bough.api.cli.framework.client import Client, Json
-from bough.api.cli.framework.find_server import Target
+from bough.api.cli.framework.find_server import ServerTarget
 from bough.api.cli.framework.formats import brief, short_forms
 from bough.errors import BoughError
 
@@ -57,7 +57,7 @@ def roles(incomplete: str) -> list[tuple[str, str]]:
 
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
     options = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
-    client = Client(Target(options.get("data"), options.get("url"), options.get("token")))
+    client = Client(ServerTarget(options.get("data"), options.get("url"), options.get("token")))
     limit = {} if noun == "agents" else {"limit": OFFERED}
     with contextlib.suppress(BoughError, typer.BadParameter):
         return client.get(path, **limit, **query).value[noun]

@@ -16,7 +16,7 @@ DATA, URL, TOKEN = "BOUGH_DATA", "BOUGH_URL", "BOUGH_TOKEN"
 
 
 @dataclass(frozen=True)
-class Target:
+class ServerTarget:
     """The data folder or address that the user gave. Every connection looks the server up again, as it may restart."""
 
     data: str | None = None

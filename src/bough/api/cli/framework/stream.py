@@ -60,7 +60,7 @@ def now(client: Client) -> int:
         connection.close()
 
 
-class Stream:
+class EventStream:
     """The events of one session or of all, after `cursor` or from now on, while it is open."""
 
     def __init__(self, client: Client, session_id: str | None, cursor: int | None, *, patient: bool = False) -> None:
@@ -75,7 +75,7 @@ class Stream:
         os.set_blocking(self._wake, False)
         self._thread = threading.Thread(target=self._run, name="bough-events", daemon=True)
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> EventStream:
         self._thread.start()
         return self
 

@@ -209,6 +209,17 @@ def open_repo(client: Client, text: str) -> str:
     return client.post("/api/repos", {"path": str(path_given)}).value["id"]
 
 
+def open_folder(client: Client, text: str, *, whole: bool) -> Json:
+    """Returns where a new session works: the repo of a path, registered if it is new, and the folder inside it unless
+    the `whole` repo is meant; or the repo with an id."""
+    if (path_given := folder(text)) is None:
+        return {"repoId": text}
+    repo: Json = client.post("/api/repos", {"path": str(path_given)}).value
+    real, top = path_given.resolve(), Path(repo["path"])
+    inside = not whole and top in real.parents and ".git" not in real.relative_to(top).parts
+    return {"repoId": repo["id"], "folder": str(real.relative_to(top))} if inside else {"repoId": repo["id"]}
+
+
 def find_repo(client: Client, text: str) -> str:
     """Returns the id for a path or an id; a folder inside a registered repo means that repo. Registers nothing."""
     if (path_given := folder(text)) is None:

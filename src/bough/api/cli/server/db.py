@@ -181,11 +181,11 @@ def _work(
     alone: bool = True,
 ) -> dict[str, Any]:
     """Runs `work` on the database: with `alone`, only while no server uses it; unless `new`, it must exist."""
-    from bough import settings
     from bough.data_folder_lock import only_one
+    from bough.load_settings import load
     from bough.storage.open import open_backend
 
-    configured = settings.load({"data": ctx.target.data, "database": database})
+    configured = load({"data": ctx.target.data, "database": database})
     if new:
         configured.data_path.mkdir(parents=True, exist_ok=True, mode=0o700)
     elif not configured.data_path.is_dir():

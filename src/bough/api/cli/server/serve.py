@@ -16,8 +16,9 @@ import typer
 from bough import settings
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, CommandContext, GlobalOptions, guarded, set_signature
-from bough.api.cli.framework.find_server import Target
+from bough.api.cli.framework.find_server import ServerTarget
 from bough.errors import Conflict, Invalid
+from bough.load_settings import load
 
 # The settings that most people need; the help lists the others separately.
 DATABASE = settings.variable("database")
@@ -37,7 +38,7 @@ def serve(ctx: typer.Context, **flags: str | bool | None) -> None:
     """
     root: GlobalOptions = ctx.obj
     options: dict[str, Any] = {"data": root.data} | {name: value for name, value in flags.items() if value is not None}
-    context = CommandContext(root.running, Target(options["data"]), json=False)
+    context = CommandContext(root.running, ServerTarget(options["data"]), json=False)
     if code := guarded(context, lambda: _serve(context, options)):
         raise typer.Exit(code)
 
@@ -102,10 +103,10 @@ def _serve(ctx: CommandContext, flags: dict[str, Any]) -> int:
 
 def _load_settings(flags: dict[str, Any]) -> settings.Settings:
     """Loads the settings and checks the folders that they name."""
-    data = Target(flags["data"]).folder
+    data = ServerTarget(flags["data"]).folder
     if data.exists() and not data.is_dir():
         raise Invalid("bad_data_folder", f"{data} is not a folder. Choose another data folder with --data.")
-    configured = settings.load(flags)
+    configured = load(flags)
     if configured.workspace_root and not configured.root_path.is_dir():
         raise Invalid(
             "bad_workspace_root",

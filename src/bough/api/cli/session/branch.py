@@ -103,7 +103,7 @@ def spawn(
     no_last: Annotated[bool, typer.Option("--no-last-message", help="Report without the last message.")] = False,
     with_prompt: Annotated[bool, typer.Option("--with-prompt", help="Include the prompt in the report.")] = False,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", help="Text for the parent with each report.")
+        str | None, typer.Option("--instructions", help="The form of its report; the child is told.")
     ] = None,
     file: Files = None,
     follow: Follow = False,
@@ -262,6 +262,8 @@ def _branch(ctx: CommandContext, session: str, kind: str, fields: Json, follow: 
     answer = ctx.client.post(path("sessions", session, kind), body, within)
     created: Json = answer.value
     short_id = short(created["sessionId"])
+    for warning in created.get("warnings", []):
+        output.note(f"Warning: {warning}")
     if follow:
         if not ctx.json:
             output.note(f"Session {short_id}.")

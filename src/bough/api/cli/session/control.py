@@ -5,23 +5,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bough.api.cli.framework import output
-from bough.api.cli.framework.base import DONE, FAILED, CommandContext
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext, report
 from bough.api.cli.framework.client import Json, Refused, Response, path
+from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.session.prompt import SessionId
 from bough.api.cli.worktree.remove import print_losses, print_removed
 
 # Each stop waits up to half a minute for its agent; a tree is stopped a level at a time.
 CASCADE_WITHIN = 600.0
+LARGEST_PAGE = 500
 
 Cascade = Annotated[
     bool,
     typer.Option("--cascade", help="Also apply it to everything forked or spawned from the session, children first."),
+]
+
+
+Sessions = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SESSION...", help="Session ids, or 8 characters of each.", autocompletion=ids("sessions", "title")
+    ),
+]
+Idle = Annotated[
+    bool, typer.Option("--idle", help="Apply it to every session that is idle with an empty queue, instead of ids.")
 ]
 
 
@@ -53,31 +66,41 @@ def resume(ctx: CommandContext, session: SessionId) -> None:
 
 def complete(
     ctx: CommandContext,
-    session: SessionId,
+    sessions: Sessions = None,
     force: Annotated[bool, typer.Option("--force", help="Cancel the running turn and all queued prompts.")] = False,
     cascade: Cascade = False,
+    idle: Idle = False,
 ) -> int:
-    """Mark a session as completed."""
+    """Mark sessions as completed."""
     body = {"force": force, "cascade": cascade}
-    return _show(ctx, ctx.client.post(path("sessions", session, "complete"), body, CASCADE_WITHIN), print_state)
+
+    def complete_one(session: str) -> int:
+        return _show(ctx, ctx.client.post(path("sessions", session, "complete"), body, CASCADE_WITHIN), print_state)
+
+    return _each(ctx, _chosen(ctx, sessions, idle), complete_one)
 
 
 def archive(
     ctx: CommandContext,
-    session: SessionId,
+    sessions: Sessions = None,
     undo: Annotated[bool, typer.Option("--undo", help="Remove it from the archive.")] = False,
     cascade: Cascade = False,
+    idle: Idle = False,
 ) -> int:
-    """Archive a session; lists no longer show it."""
+    """Archive sessions; lists no longer show them."""
     body = {"archived": not undo, "cascade": cascade}
-    answer = ctx.client.post(path("sessions", session, "archive"), body, CASCADE_WITHIN)
     result = "is no longer archived" if undo else "is archived"
-    return _show(ctx, answer, lambda session_row: output.line(f"Session {short(session_row['id'])} {result}."))
+
+    def archive_one(session: str) -> int:
+        answer = ctx.client.post(path("sessions", session, "archive"), body, CASCADE_WITHIN)
+        return _show(ctx, answer, lambda session_row: output.line(f"Session {short(session_row['id'])} {result}."))
+
+    return _each(ctx, _chosen(ctx, sessions, idle, archived=undo), archive_one)
 
 
 def remove(
     ctx: CommandContext,
-    session: SessionId,
+    sessions: Sessions = None,
     purge: Annotated[bool, typer.Option("--purge", help="Delete it permanently, with its transcript.")] = False,
     worktree: Annotated[bool, typer.Option("--worktree", help="Also remove its worktree.")] = False,
     force: Annotated[
@@ -85,8 +108,16 @@ def remove(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     cascade: Cascade = False,
+    idle: Idle = False,
 ) -> int:
-    """Cancel a session: stop its turn, cancel its queue and end its agent."""
+    """Cancel sessions: stop their turns, cancel their queues and end their agents."""
+    also = {"worktree": "remove", "force": force} if worktree else {}
+    query = {"purge": purge, "cascade": cascade or None, **also}
+    return _each(ctx, _chosen(ctx, sessions, idle), lambda session: _remove(ctx, session, query, yes))
+
+
+def _remove(ctx: CommandContext, session: str, query: Json, yes: bool) -> int:
+    purge, cascade = query["purge"], query["cascade"]
     if purge and not yes:
         row: Json = ctx.client.get(path("sessions", session)).value
         title = f" ({brief(row['title'], 60)})" if row["title"] else ""
@@ -94,8 +125,6 @@ def remove(
         if cascade and (more := len(below(ctx.client.get(path("sessions", row["id"], "tree")).value, row["id"]))):
             about += f" and the {more} sessions below it"
         typer.confirm(f"Permanently delete {about}?", abort=True, err=True)
-    also = {"worktree": "remove", "force": force} if worktree else {}
-    query = {"purge": purge, "cascade": cascade or None, **also}
     try:
         answer = ctx.client.call("DELETE", path("sessions", session), query=query, within=CASCADE_WITHIN)
     except Refused as error:
@@ -108,6 +137,44 @@ def remove(
             print_removed(row["worktree"])
 
     return _show(ctx, answer, render)
+
+
+def _chosen(ctx: CommandContext, sessions: list[str] | None, idle: bool, *, archived: bool = False) -> list[str]:
+    """Returns the named sessions, or all idle ones whose queue is empty."""
+    if bool(sessions) == idle:
+        raise typer.BadParameter("Name one or more sessions, or use --idle.")
+    if sessions:
+        return list(dict.fromkeys(sessions))
+    queued = {task["sessionId"] for task in _all(ctx, "tasks", status="queued")}
+    rows = _all(ctx, "sessions", status="idle", archived=archived)
+    # Children first, so that no parent is completed before them.
+    chosen = [row["id"] for row in sorted(rows, key=lambda row: -row["depth"]) if row["id"] not in queued]
+    if not chosen:
+        output.note("No session is idle.")
+    return chosen
+
+
+def _all(ctx: CommandContext, noun: str, **query: Any) -> list[Json]:
+    """Returns all pages of a list."""
+    rows: list[Json] = []
+    while True:
+        page: Json = ctx.client.get(path(noun), **query, limit=LARGEST_PAGE, offset=len(rows)).value
+        rows += page[noun]
+        if not page[noun] or len(rows) >= page["total"]:
+            return rows
+
+
+def _each(ctx: CommandContext, sessions: list[str], work: Callable[[str], int]) -> int:
+    """Applies a command to each session. One that is refused does not keep the others from it."""
+    if len(sessions) == 1:
+        return work(sessions[0])
+    code = DONE
+    for session in sessions:
+        try:
+            code = max(code, work(session))
+        except Refused as error:
+            code = max(code, report(error, as_json=ctx.json))
+    return code
 
 
 def below(tree: Json, session_id: str) -> list[Json]:

@@ -14,7 +14,7 @@ from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, part, parts, path
 from bough.api.cli.framework.error_hints import explain
 from bough.api.cli.framework.formats import brief, short
-from bough.api.cli.framework.stream import Stream, StreamItem
+from bough.api.cli.framework.stream import EventStream, StreamItem
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
@@ -41,7 +41,7 @@ class FollowTarget:
 def follow(ctx: CommandContext, followed: FollowTarget, cursor: int) -> int:
     """Prints what happens after `cursor`; returns FAILED if the turn did not complete or the person left it."""
     client = ctx.client
-    with Stream(client, followed.session_id, cursor, patient=followed.task_id is None) as stream:
+    with EventStream(client, followed.session_id, cursor, patient=followed.task_id is None) as stream:
         follower = Follower(ctx, followed, stream)
         try:
             return follower.lines() if ctx.json else follower.show()
@@ -63,7 +63,7 @@ def follow(ctx: CommandContext, followed: FollowTarget, cursor: int) -> int:
 class Follower:
     """One person following one session."""
 
-    def __init__(self, ctx: CommandContext, followed: FollowTarget, stream: Stream) -> None:
+    def __init__(self, ctx: CommandContext, followed: FollowTarget, stream: EventStream) -> None:
         self._ctx = ctx
         self._followed = followed
         self._stream = stream

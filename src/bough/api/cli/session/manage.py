@@ -14,7 +14,7 @@ from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, pa
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.repos.repo import Limit, Offset, find_repo, open_repo
+from bough.api.cli.repos.repo import Limit, Offset, find_repo, open_folder
 from bough.api.cli.session import control
 from bough.api.cli.session import prompt as prompt_command
 from bough.api.cli.session.control import print_state, state
@@ -60,6 +60,9 @@ def new(
             "--in", metavar="WORKTREE", help="Work in this existing worktree.", autocompletion=ids("worktrees", "name")
         ),
     ] = None,
+    subfolder: Annotated[
+        str | None, typer.Option("--folder", metavar="PATH", help="Work in this folder of the repo or worktree.")
+    ] = None,
     agent: Annotated[
         str | None, typer.Option("--agent", "-a", help="Agent; see bough agents.", autocompletion=agents)
     ] = None,
@@ -95,7 +98,7 @@ def new(
     fields = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
     fields |= {"effort": effort, "env": parse_pairs(env), "initialPrompt": text, "files": encode_files(file)}
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
-    fields["headless"] = None if headless == "server" else headless
+    fields |= {"headless": None if headless == "server" else headless, "folder": subfolder}
     fields["sandbox"] = None if sandbox == "inherit" else sandbox
     fields["sandboxProfile"] = None if profile == "inherit" else profile
     body: Json = {name: value for name, value in fields.items() if value is not None}
@@ -106,7 +109,7 @@ def new(
     if existing is not None:
         body["worktreeId"] = find_worktree(ctx.client, existing)
     else:
-        body["repoId"] = open_repo(ctx.client, repo)
+        body = open_folder(ctx.client, repo, whole=worktree is not None) | body
     if worktree is not None:
         body["worktree"] = {"branch": worktree}
     if confirm_folder:
@@ -137,9 +140,7 @@ def list_sessions(
     repo: Annotated[
         str | None, typer.Option("--repo", "-r", metavar="PATH|ID", help="Only sessions of this repo.")
     ] = None,
-    status: Annotated[
-        str | None, typer.Option("--status", help="Only these statuses, such as active,completed.")
-    ] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only these, such as idle,running,completed.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="List archived sessions instead.")] = False,
     limit: Limit = 20,
     offset: Offset = 0,
@@ -284,6 +285,7 @@ command(app, "resume")(control.resume)
 command(app, "complete")(control.complete)
 command(app, "archive")(control.archive)
 command(app, "rm")(control.remove)
+command(app, "remove", hidden=True)(control.remove)
 
 
 @command(app, "set")
@@ -314,7 +316,7 @@ def change(
         bool | None, typer.Option("--with-prompt/--without-prompt", help="Whether reports include the prompt.")
     ] = None,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", help="Text for the parent with each report; '' removes it.")
+        str | None, typer.Option("--instructions", help="The form of its report; '' removes it.")
     ] = None,
     pause: Annotated[bool | None, typer.Option("--pause/--no-pause", help="Pause or resume the queue.")] = None,
     now: Annotated[bool, typer.Option("--now", help="Apply the mode to the running turn too.")] = False,

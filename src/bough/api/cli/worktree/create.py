@@ -57,7 +57,7 @@ def follow_setup(ctx: CommandContext, created: Json, cursor: int) -> Json:
     if not ctx.json:
         output.note(f"Worktree {short(created['id'])} created; running its setup …")
     shown = ""
-    with stream.Stream(ctx.client, None, cursor) as events:
+    with stream.EventStream(ctx.client, None, cursor) as events:
         while True:
             item = events.next(within=POLL_AFTER)
             if item is None or item.kind in ("lost", "back"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from litestar.types import Message, Receive, Scope, Send
 
-from bough.api.mcp.protocol.calling import Toolbox
+from bough.api.mcp.protocol.call_tool import Toolbox
 from bough.api.mcp.tools.all_tools import TOOLS
 from bough.core.live_agents.start import agent_tokens
 from bough.core.services import Services
@@ -26,7 +26,7 @@ log = structlog.get_logger("bough.mcp")
 PATH = "/mcp"
 
 
-class Door:
+class McpDoor:
     """Serves Bough's tools over HTTP. `person` returns the caller for a token of the server or a user, or None."""
 
     def __init__(self, services: Services, person: Callable[[str], Caller | None]) -> None:

@@ -30,7 +30,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptTemplate:
     """A prompt template with its purpose and arguments."""
 
     name: str
@@ -63,20 +63,20 @@ def text() -> str:
 
 
 @cache
-def prompts() -> tuple[Prompt, ...]:
+def prompts() -> tuple[PromptTemplate, ...]:
     """Returns the prompts in the order of the list."""
     return tuple(_prompt(name) for name in PROMPTS)
 
 
-def prompt(name: str) -> Prompt:
+def prompt(name: str) -> PromptTemplate:
     for candidate in prompts():
         if candidate.name == name:
             return candidate
     raise Invalid("bad_arguments", f"There is no prompt {name!r}. Available: {', '.join(PROMPTS)}.")
 
 
-def _prompt(name: str) -> Prompt:
+def _prompt(name: str) -> PromptTemplate:
     head, _, body = (FILES / f"{name}.md").read_text("utf-8").partition("\n---\n")
     about, _, listed = head.partition("\n\n")
     arguments = tuple(Argument(match[1], match[3], bool(match[2])) for match in _ARGUMENT.finditer(listed))
-    return Prompt(name, about.strip(), arguments, body.strip())
+    return PromptTemplate(name, about.strip(), arguments, body.strip())

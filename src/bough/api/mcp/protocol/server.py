@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from bough import __version__
 from bough.api.mcp.protocol import guide
-from bough.api.mcp.protocol.calling import Toolbox
+from bough.api.mcp.protocol.call_tool import Toolbox
 from bough.api.mcp.protocol.schemas import input_schema, output_schema
 from bough.api.mcp.tools.base import Tool
 from bough.errors import BoughError

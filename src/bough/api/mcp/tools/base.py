@@ -8,10 +8,12 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from bough.api.mcp.tools.shared_wording import Id
 from bough.core.services import Services
 from bough.errors import Invalid
 from bough.model.call import Claim
 from bough.model.session import Caller, Session
+from bough.model.task import Task
 
 P = TypeVar("P")
 
@@ -27,6 +29,12 @@ class ChangingParams(Params, kw_only=True):
     """The parameters of a tool that changes something; calls with the same idempotency key act once."""
 
     idempotency_key: str | None = None
+
+
+class SessionById(Params):
+    """The parameters of a tool that takes only a session."""
+
+    session_id: Id
 
 
 class NoArguments(Params):
@@ -53,6 +61,20 @@ class ToolContext:
     async def readable_session(self, session_id: str) -> Session:
         """Returns a session that the caller may read; raises `Denied` otherwise."""
         return await self.services.calls.readable_session(self.caller, self.tool, session_id)
+
+    async def readable_task(self, task_id: str) -> Task:
+        """Returns a task of a session that the caller may read, or one that the caller was allowed to send."""
+        task = await self.services.tasks.get(task_id)
+        sent = self.caller.kind == "session" and task.source_session_id == self.caller.id
+        # A report names the session that it comes from, but its turn belongs to the receiver.
+        if not sent or task.source not in ("session", "btw"):
+            await self.readable_session(task.session_id)
+        return task
+
+    @property
+    def lists_all(self) -> bool:
+        """Whether names, folders and statuses of all sessions are shown to the caller."""
+        return self.services.settings.listed_sessions == "all"
 
     async def readable_roots(self) -> tuple[str, ...] | None:
         """Returns the roots of the trees that lists show the caller; None means all."""

@@ -9,40 +9,38 @@ import msgspec
 from msgspec import Meta
 
 from bough.agents.catalog import CatalogEntry
-from bough.api.mcp.tools.base import ChangingParams, NoArguments, Params, Tool, ToolContext
+from bough.api.mcp.tools.base import ChangingParams, NoArguments, SessionById, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
+from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid, NotFound
 from bough.model.call import Claim
 from bough.model.repo import Repo, Worktree
-from bough.model.session import PermissionMode, Session
+from bough.model.session import CallbackConfig, PermissionMode, Session
 
 MOST_LISTED = 200
 
 
-class NewWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class WorktreeToCreate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     branch: Annotated[str, Meta(description="Created if it does not exist.")]
     path: Annotated[str | None, Meta(description="Default .worktrees/<branch>.")] = None
 
 
 class CreateSession(ChangingParams):
     name: str
-    working_dir: Annotated[str, Meta(description="Absolute path of a repo or folder.")]
-    worktree: Annotated[NewWorktree | None, Meta(description="Work in a new git worktree.")] = None
+    working_dir: Annotated[str, Meta(description="Absolute path of the folder to work in.")]
+    worktree: Annotated[WorktreeToCreate | None, Meta(description="Work in a new git worktree.")] = None
     initial_message: str | None = None
     permission_mode: Annotated[PermissionMode, Meta(description="Default: default.")] = "default"
     agent: Annotated[str | None, Meta(description="Defaults to your own.")] = None
+    enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default false).")] = False
 
 
 class Send(ChangingParams):
     session_id: Id
     message: str
-
-
-class SessionOnly(Params):
-    session_id: Id
 
 
 class ListedSession(msgspec.Struct):
@@ -64,7 +62,9 @@ async def _find_folder(ctx: ToolContext, folder: str) -> tuple[Repo | None, Work
     return await ctx.services.worktrees.of_folder(folder, inside=ctx.caller.kind == "session")
 
 
-async def _request(ctx: ToolContext, params: CreateSession, repo: str | None, worktree: str | None) -> NewSession:
+async def _request(
+    ctx: ToolContext, params: CreateSession, repo: str | None, worktree: str | None, folder: str | None = None
+) -> NewSession:
     agent = params.agent
     if agent is None and ctx.caller.kind == "session" and ctx.caller.id is not None:
         agent = (await ctx.services.sessions.get(ctx.caller.id)).agent
@@ -75,10 +75,12 @@ async def _request(ctx: ToolContext, params: CreateSession, repo: str | None, wo
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
         worktree=worktree_request,
+        folder=folder,
         agent=agent,
         title=params.name,
         permission_mode=params.permission_mode,
         initial_prompt=params.initial_message,
+        callback=CallbackConfig(enabled=params.enable_callback),
     )
 
 
@@ -107,7 +109,12 @@ async def _create(ctx: ToolContext, params: CreateSession) -> dict[str, Any]:
     repo = known_repo or await services.repos.add(ctx.caller, params.working_dir)
     # With a new worktree, the session does not work in the named one.
     worktree = known_worktree.id if known_worktree and params.worktree is None else None
-    created = await services.worktree_sessions.create(ctx.caller, await _request(ctx, params, repo.id, worktree))
+    folder = None
+    if params.worktree is None:
+        settings = services.settings
+        folder = str(resolve_inside(settings.root_path, params.working_dir, data=settings.data_path))
+    request = await _request(ctx, params, repo.id, worktree, folder)
+    created = await services.worktree_sessions.create(ctx.caller, request)
     return {"sessionId": created.session.id, "workingDir": created.session.cwd}
 
 
@@ -122,17 +129,18 @@ async def _send_claim(ctx: ToolContext, params: Send) -> Claim:
 
 
 async def _send(ctx: ToolContext, params: Send) -> dict[str, Any]:
-    await ctx.services.tasks.prompt(ctx.caller, params.session_id, params.message, resume=True)
-    return {"success": True}
+    task = await ctx.services.tasks.prompt(ctx.caller, params.session_id, params.message, resume=True)
+    return {"success": True, "taskId": task.id}
 
 
 def _unsent(why: str) -> dict[str, Any]:
     return {"success": False, "error": why}
 
 
-async def _status(ctx: ToolContext, params: SessionOnly) -> dict[str, Any]:
+async def _status(ctx: ToolContext, params: SessionById) -> dict[str, Any]:
     try:
-        session = await ctx.readable_session(params.session_id)
+        find = ctx.services.sessions.get if ctx.lists_all else ctx.readable_session
+        session = await find(params.session_id)
     except (NotFound, Invalid) as error:
         why = f"{error.message} list_sessions lists all sessions."
         return {"exists": False, "status": "not_started", "workingDir": "", "error": why}
@@ -156,7 +164,7 @@ def _plain(session: Session) -> str:
 
 
 async def _list(ctx: ToolContext, _params: NoArguments) -> dict[str, Any]:
-    filters = SessionFilter(archived=False, roots=await ctx.readable_roots())
+    filters = SessionFilter(archived=False, roots=None if ctx.lists_all else await ctx.readable_roots())
     page = await ctx.services.sessions.list(filters, MOST_LISTED, 0)
     rows = [msgspec.json.decode(msgspec.json.encode(row), type=ListedSession) for row in page.rows]
     return {"sessions": [_listed(row, ctx.services.catalog.entry(row.agent)) for row in rows]}
@@ -206,7 +214,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "send_to_session",
         "Send a message to a session; it is queued if the session is busy.",
         Send,
-        _object(["success"], success="boolean", error="string"),
+        _object(["success"], success="boolean", taskId="string", error="string"),
         _send,
         _send_claim,
         "change",
@@ -215,7 +223,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "get_session_status",
         "Get a session's status: idle, thinking, waiting_permission, error or not_started.",
-        SessionOnly,
+        SessionById,
         _object(
             ["exists", "status", "workingDir"],
             exists="boolean",

@@ -11,7 +11,7 @@ from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Agent, Id, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
-from bough.core.trees.branch import Branch, Branched
+from bough.core.trees.branch import Branched, NewBranch
 from bough.errors import Invalid
 from bough.model.call import Claim
 from bough.model.session import CallbackConfig, PermissionMode
@@ -19,7 +19,7 @@ from bough.model.session import CallbackConfig, PermissionMode
 Prompted = Literal["continue", "fork", "subsession", "btw"]
 
 
-class Prompt(ChangingParams):
+class PromptSession(ChangingParams):
     session_id: Id
     prompt: str
     mode: Annotated[
@@ -52,14 +52,14 @@ class Spawn(ChangingParams):
     enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default true).")] = True
     include_last_message: Annotated[bool, Meta(description="Default true.")] = True
     include_original_prompt: Annotated[bool, Meta(description="Default false.")] = False
-    extra_instructions: Annotated[str | None, Meta(description="Appended to its report to you.")] = None
+    extra_instructions: Annotated[str | None, Meta(description="The form of its report, told to the child.")] = None
     worktree_id: Annotated[str | None, Meta(description="Work there instead of in your folder.")] = None
 
 
 # Prompting
 
 
-async def _prompt_claim(ctx: ToolContext, params: Prompt) -> Claim:
+async def _prompt_claim(ctx: ToolContext, params: PromptSession) -> Claim:
     _check_prompt(params)
     _check_work(ctx, params.prompt, params.agentic_tool, params.title)
     target = await ctx.services.sessions.get(params.session_id)
@@ -80,7 +80,7 @@ async def _prompt_claim(ctx: ToolContext, params: Prompt) -> Claim:
     return Claim(title=title, target=target.id, inherits=not itself, mode=mode, agent=agent)
 
 
-def _check_prompt(params: Prompt) -> None:
+def _check_prompt(params: PromptSession) -> None:
     if params.mode == "continue" and (params.agentic_tool or params.permission_mode or params.title):
         raise Invalid(
             "bad_arguments",
@@ -114,12 +114,12 @@ async def _check_task(ctx: ToolContext, task_id: str, session_id: str) -> None:
         )
 
 
-async def _prompt(ctx: ToolContext, params: Prompt) -> dict[str, Any]:
+async def _prompt(ctx: ToolContext, params: PromptSession) -> dict[str, Any]:
     services, caller = ctx.services, ctx.caller
     if params.mode == "continue":
         task = await services.tasks.prompt(caller, params.session_id, params.prompt, resume=True)
         return {"success": True, "taskId": task.id}
-    branch = Branch(
+    branch = NewBranch(
         prompt=params.prompt,
         title=params.title,
         agent=params.agentic_tool,
@@ -168,7 +168,7 @@ async def _spawn_claim(ctx: ToolContext, params: Spawn) -> Claim:
 async def _spawn(ctx: ToolContext, params: Spawn) -> dict[str, Any]:
     own = await ctx.own_session(INSTEAD)
     model_config = params.model_config or ModelConfig()
-    branch = Branch(
+    branch = NewBranch(
         prompt=params.prompt,
         title=params.title,
         agent=params.agentic_tool,
@@ -194,10 +194,10 @@ def _ids(*names: str) -> dict[str, Any]:
 BRANCHED = _ids("sessionId", "taskId")
 PROMPTED = BRANCHED | {"properties": {"success": {"type": "boolean"}, **BRANCHED["properties"]}}
 
-PROMPT: Tool[Prompt] = Tool(
+PROMPT: Tool[PromptSession] = Tool(
     "agor_sessions_prompt",
     "Give work to a session: prompt it, fork it, spawn a child of it, or ask it a side question.",
-    Prompt,
+    PromptSession,
     PROMPTED,
     _prompt,
     _prompt_claim,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools import results
-from bough.api.mcp.tools.base import NoArguments, Params, Tool, ToolContext
+from bough.api.mcp.tools.base import NoArguments, Params, SessionById, Tool, ToolContext
 from bough.api.mcp.tools.results import CurrentSession, Listed, MessageResult, SessionResult, TaskResult
 from bough.api.mcp.tools.shared_wording import Id
 from bough.core.events.wait import MOST, Wait
@@ -30,10 +30,6 @@ STORED = {
     "cancelled": "cancelled",
 }
 SessionStatus = Literal["idle", "running", "waiting_permission", "completed", "failed", "cancelled"]
-
-
-class SessionOnly(Params):
-    session_id: Id
 
 
 class SessionsParams(Params):
@@ -69,7 +65,7 @@ class MessagesParams(Params):
     search: Annotated[str | None, Meta(description="Only messages that contain this text.")] = None
 
 
-async def _get(ctx: ToolContext, params: SessionOnly) -> SessionResult:
+async def _get(ctx: ToolContext, params: SessionById) -> SessionResult:
     return await results.session(ctx.services, await ctx.readable_session(params.session_id))
 
 
@@ -102,9 +98,7 @@ async def _wait(ctx: ToolContext, params: WaitParams) -> dict[str, Any]:
     services = ctx.services
     if not 0 < len(params.task_ids) + len(params.session_ids) <= MOST:
         raise Invalid("bad_arguments", f"Pass between 1 and {MOST} taskIds or sessionIds.")
-    tasks = [await services.tasks.get(task_id) for task_id in params.task_ids]
-    for session_id in {task.session_id for task in tasks}:
-        await ctx.readable_session(session_id)
+    tasks = [await ctx.readable_task(task_id) for task_id in params.task_ids]
     sessions = [(await ctx.readable_session(session_id)).id for session_id in params.session_ids]
     if ctx.caller.id in (*sessions, *(task.session_id for task in tasks if task.ended_at is None)):
         raise Invalid("waits_for_itself", "You cannot wait for yourself: your turn runs until you end it.")
@@ -122,9 +116,7 @@ async def _wait(ctx: ToolContext, params: WaitParams) -> dict[str, Any]:
 
 
 async def _task(ctx: ToolContext, params: TaskOnly) -> TaskResult:
-    task = await ctx.services.tasks.get(params.task_id)
-    await ctx.readable_session(task.session_id)
-    return await results.task(ctx.services, task)
+    return await results.task(ctx.services, await ctx.readable_task(params.task_id))
 
 
 async def _tasks(ctx: ToolContext, params: TasksParams) -> Listed[TaskResult]:
@@ -137,8 +129,11 @@ async def _messages(ctx: ToolContext, params: MessagesParams) -> Listed[MessageR
     if (params.session_id is None) == (params.task_id is None):
         raise Invalid("bad_arguments", "Pass either sessionId or taskId.")
     services = ctx.services
-    task = await services.tasks.get(params.task_id) if params.task_id is not None else None
-    session = await ctx.readable_session(task.session_id if task else params.session_id or "")
+    task = await ctx.readable_task(params.task_id) if params.task_id is not None else None
+    if task is not None:
+        session = await services.sessions.get(task.session_id)
+    else:
+        session = await ctx.readable_session(params.session_id or "")
     filtered = task is not None or bool(params.search)
     most = MOST_SEARCHED if filtered else params.limit + params.offset
     messages = [results.message(message) for message in await services.transcript.page(session.id, limit=most)]
@@ -167,7 +162,7 @@ TASKS = results.listing("task_id", "session_id", "status")
 MESSAGES = results.listing("message_id", "role", "type", "text")
 
 TOOLS: tuple[Tool[Any], ...] = (
-    Tool("agor_sessions_get", "Read a session.", SessionOnly, results.SESSION, _get),
+    Tool("agor_sessions_get", "Read a session.", SessionById, results.SESSION, _get),
     Tool(
         "agor_sessions_get_current",
         "Read your own session, with its worktree and repo.",

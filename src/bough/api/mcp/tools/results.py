@@ -18,6 +18,7 @@ T = TypeVar("T")
 LONGEST_RESULT = 20_000
 # For each task in a list; agor_tasks_get returns more.
 LONGEST_LISTED = 2_000
+MOST_TASKS = 20
 STATUS = {"completed": "completed", "cancelled": "cancelled", "error": "failed"}
 ACTIVITY = {"not_started": "idle", "idle": "idle", "running": "running", "waiting_permission": "waiting_permission"}
 
@@ -34,8 +35,8 @@ class Genealogy(msgspec.Struct):
 
 
 class SessionResult(msgspec.Struct, omit_defaults=True):
-    """A session. `status` is idle, running, waiting_permission, completed, failed or cancelled; `ending` is the status
-    it gets when its turn is over."""
+    """A session. `status` is idle, running, waiting_permission, completed, failed or cancelled; `tasks` are the ids of
+    its newest tasks, newest first; `ending` is the status it gets when its turn is over."""
 
     session_id: str
     repo_id: str
@@ -52,6 +53,7 @@ class SessionResult(msgspec.Struct, omit_defaults=True):
     genealogy: Genealogy
     git_state: dict[str, Any]
     message_count: int
+    tasks: list[str]
     created_at: str
     last_updated: str
     ending: str | None = None
@@ -157,6 +159,7 @@ SESSION = _object(
     genealogy=_object([], parent_session_id=MAYBE, forked_from_session_id=MAYBE, children="array"),
     git_state="object",
     message_count="integer",
+    tasks="array",
 )
 CURRENT = SESSION | {
     "properties": {**SESSION["properties"], "worktree": {"type": ["object", "null"]}, "repo": {"type": "object"}}
@@ -194,8 +197,10 @@ class _Row(msgspec.Struct, rename="camel"):
 async def sessions(services: Services, records: Sequence[Session]) -> list[SessionResult]:
     """Returns the results for sessions, with the children of each."""
     rows = [_row(record) for record in records]
-    children = await services.sessions.children([row.id for row in rows])
-    return [SessionResult(**_fields(row, list(children[row.id]))) for row in rows]
+    ids = [row.id for row in rows]
+    children = await services.sessions.children(ids)
+    tasks = await services.tasks.newest_ids(ids, MOST_TASKS)
+    return [SessionResult(**_fields(row, list(children[row.id]), tasks[row.id])) for row in rows]
 
 
 async def session(services: Services, row: Session) -> SessionResult:
@@ -203,7 +208,7 @@ async def session(services: Services, row: Session) -> SessionResult:
 
 
 def created(row: Session, task_id: str | None) -> Created:
-    return Created(**_fields(_row(row), []), taskId=task_id)
+    return Created(**_fields(_row(row), [], [task_id] if task_id else []), taskId=task_id)
 
 
 def status(row: Session | _Row) -> str:
@@ -214,7 +219,7 @@ def _row(row: Session) -> _Row:
     return msgspec.json.decode(msgspec.json.encode(row), type=_Row)
 
 
-def _fields(row: _Row, children: list[str]) -> dict[str, Any]:
+def _fields(row: _Row, children: list[str], tasks: list[str]) -> dict[str, Any]:
     return {
         "session_id": row.id,
         "repo_id": row.repo_id,
@@ -231,6 +236,7 @@ def _fields(row: _Row, children: list[str]) -> dict[str, Any]:
         "genealogy": Genealogy(row.parent_session_id, row.forked_from_session_id, children),
         "git_state": row.git_state,
         "message_count": row.message_count,
+        "tasks": tasks,
         "created_at": row.created_at,
         "last_updated": row.updated_at,
         "ending": row.metadata.get("ending"),

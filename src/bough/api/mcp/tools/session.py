@@ -12,6 +12,8 @@ from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, named, quote
 from bough.core.sessions.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
+from bough.core.worktrees.records import WorktreePatch
+from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Invalid, NotFound
 from bough.model.call import Claim
 from bough.model.session import CallbackConfig, PermissionMode
@@ -29,9 +31,12 @@ class Create(ChangingParams):
     mcp_server_ids: list[str] | None = None
     initial_prompt: Annotated[str | None, Meta(description="Starts work at once.")] = None
     enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default false).")] = False
+    board_id: Annotated[str | None, Meta(description="Put the worktree's card on this board.")] = None
+    x: float | None = None
+    y: float | None = None
 
 
-class Update(ChangingParams):
+class UpdateSession(ChangingParams):
     session_id: Id
     title: str | None = None
     description: str | None = None
@@ -39,7 +44,7 @@ class Update(ChangingParams):
     permission_mode: Annotated[PermissionMode | None, Meta(description="From the next prompt on.")] = None
 
 
-class Stop(ChangingParams):
+class StopSession(ChangingParams):
     session_id: Id
     expected_task_id: Annotated[str | None, Meta(description="Stop only if this task is running.")] = None
 
@@ -79,6 +84,8 @@ async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
     repo, path, worktree = await _find_folder(ctx, params.worktree_id)
     request = _request(ctx.services.catalog, params, repo, worktree)
     ctx.services.sessions.check(ctx.caller, request)
+    if params.board_id is not None:
+        await ctx.services.boards.get(params.board_id)
     name = f" {request.title.strip()!r}" if request.title.strip() else ""
     title = f"Create session{name} in {path} with {request.agent} in mode {request.permission_mode}?"
     servers = tuple(request.mcp_server_ids)
@@ -90,13 +97,23 @@ async def _create(ctx: ToolContext, params: Create) -> results.Created:
     created = await ctx.services.worktree_sessions.create(
         ctx.caller, _request(ctx.services.catalog, params, repo, worktree)
     )
+    await _place(ctx, params, repo, worktree)
     return results.created(created.session, created.task_id)
+
+
+async def _place(ctx: ToolContext, params: Create, repo: str, worktree: str | None) -> None:
+    """Puts the card of the session's worktree, or of its repo's own folder, where the call says."""
+    places = {name: value for name in ("board_id", "x", "y") if (value := getattr(params, name)) is not None}
+    if places and worktree is not None:
+        await ctx.services.worktrees.patch(worktree, WorktreePatch(**places))
+    elif places:
+        await ctx.services.repos.patch(ctx.caller, repo, RepoPatch(**places))
 
 
 # Changing
 
 
-async def _update_claim(ctx: ToolContext, params: Update) -> Claim:
+async def _update_claim(ctx: ToolContext, params: UpdateSession) -> Claim:
     target = await ctx.services.sessions.get(params.session_id)
     parts = [
         f"{name} to {quote(value)}"
@@ -115,7 +132,7 @@ async def _update_claim(ctx: ToolContext, params: Update) -> Claim:
     return Claim(title=f"Change {subject}: {', '.join(parts)}?", target=target.id, mode=params.permission_mode)
 
 
-async def _update(ctx: ToolContext, params: Update) -> results.SessionResult:
+async def _update(ctx: ToolContext, params: UpdateSession) -> results.SessionResult:
     services = ctx.services
     # The status comes first because it may be refused; then nothing has changed.
     if params.status is not None:
@@ -130,7 +147,7 @@ async def _update(ctx: ToolContext, params: Update) -> results.SessionResult:
     return await results.session(services, await services.sessions.get(params.session_id))
 
 
-async def _stop_claim(ctx: ToolContext, params: Stop) -> Claim:
+async def _stop_claim(ctx: ToolContext, params: StopSession) -> Claim:
     target = await ctx.services.sessions.get(params.session_id)
     if target.id == ctx.caller.id:
         raise Invalid("stops_itself", "You cannot stop yourself; end your turn instead.")
@@ -139,7 +156,7 @@ async def _stop_claim(ctx: ToolContext, params: Stop) -> Claim:
     return Claim(title=f"Stop the running turn of session {named(target)}?", target=target.id)
 
 
-async def _stop(ctx: ToolContext, params: Stop) -> Any:
+async def _stop(ctx: ToolContext, params: StopSession) -> Any:
     stopped = await ctx.services.control.stop(ctx.caller, params.session_id, params.expected_task_id)
     if stopped.task is None:
         status = results.status(stopped.session)
@@ -156,20 +173,20 @@ CREATE: Tool[Create] = Tool(
     _create_claim,
     "change",
 )
-UPDATE: Tool[Update] = Tool(
+UPDATE: Tool[UpdateSession] = Tool(
     "agor_sessions_update",
     "Change a session's title, description, status or permission mode.",
-    Update,
+    UpdateSession,
     results.SESSION,
     _update,
     _update_claim,
     "change",
     repeatable=True,
 )
-STOP: Tool[Stop] = Tool(
+STOP: Tool[StopSession] = Tool(
     "agor_sessions_stop",
     "Stop a session's running turn and pause its queue until its next prompt.",
-    Stop,
+    StopSession,
     results.TASK,
     _stop,
     _stop_claim,

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 from litestar import Request, Router, delete, get, post
 from litestar.params import JSONBody
 
-from bough.api.http.auth import Gate, Grant, origin_text
+from bough.api.http.auth import Grant, origin_text
 from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, with_key
+from bough.api.http.server_parts import parts_of
 from bough.api.http.server_token import new_token, token_created_at
 from bough.core.access.new_tokens import NewToken
 from bough.core.services import Services as AllServices
@@ -138,60 +138,68 @@ async def revoke_token(request: Request[Any, Any, Any], services: Services, call
     return row
 
 
-def router(gate: Gate, on_new_token: Callable[[str], None] | None) -> Router:
-    """Returns the routes; `on_new_token` tells commands where to find a new token."""
+@get("/tokens", responses=errors(), summary="List tokens and the keys of signed-in browsers: all, or your own")
+async def list_tokens(request: Request[Any, Any, Any], services: Services) -> TokenList:
+    grant = _grant(request)
+    server: list[Token] = []
+    if grant.caller.may("admin"):
+        created_at = await asyncio.to_thread(token_created_at, services.settings.data_path)
+        used_at = parts_of(request).gate.token_used_at
+        current = grant.by_server_token
+        server = [Token(SERVER, "server", "Server token", None, created_at, used_at, None, current, OWNER, "admin")]
+    return TokenList([*server, *_visible(services, grant)])
 
-    @get("/tokens", responses=errors(), summary="List tokens and the keys of signed-in browsers: all, or your own")
-    async def list_tokens(request: Request[Any, Any, Any], services: Services) -> TokenList:
-        grant = _grant(request)
-        server: list[Token] = []
-        if grant.caller.may("admin"):
-            created_at = await asyncio.to_thread(token_created_at, services.settings.data_path)
-            used_at = gate.token_used_at
-            current = grant.by_server_token
-            server = [Token(SERVER, "server", "Server token", None, created_at, used_at, None, current, OWNER, "admin")]
-        return TokenList([*server, *_visible(services, grant)])
 
-    @post(
-        "/tokens/rotate",
-        status_code=200,
-        responses=errors(413),
-        summary="Replace the server's token; needs the token itself",
-    )
-    async def rotate_token(
-        request: Request[Any, Any, Any], services: Services, caller: Caller, data: JSONBody[Rotation | None] = None
-    ) -> NewServerToken:
-        grant = _grant(request)
-        # A repeated request cannot get its first answer: the token that it sends is no longer valid.
-        with_key(caller, data.idempotency_key if data is not None else None)
-        if not grant.by_server_token:
-            raise Denied(
-                "needs_server_token", "Only the server's own token can be exchanged for a new one: bough token rotate"
-            )
-        await services.audit.add(caller, "server_token.rotated")
-        token = await asyncio.to_thread(new_token, services.settings.data_path)
-        gate.replace_token(token)
-        if on_new_token is not None:
-            on_new_token(token)
-        ended = services.page_keys.list() if data is not None and data.revoke_pages else []
-        shown = [_shown_key(services, key, grant) for key in ended]
-        for key in ended:
-            await services.page_keys.revoke(caller, key.id)
-        return NewServerToken(token, shown)
-
-    # Part of the page's sign-in, not of the API for programs.
-    @post("/sign-in", include_in_schema=False)
-    async def redeem_ticket(request: Request[Any, Any, Any], services: Services, data: JSONBody[Ticket]) -> NewPageKey:
-        scope = request.scope
-        name = browser_name(request.headers.get("user-agent", ""))
-        key, secret = await services.page_keys.redeem(
-            data.ticket, origin_text(scope), name, gate.used_key(scope), gate.page_caller
+@post(
+    "/tokens/rotate",
+    status_code=200,
+    responses=errors(413),
+    summary="Replace the server's token; needs the token itself",
+)
+async def rotate_token(
+    request: Request[Any, Any, Any], services: Services, caller: Caller, data: JSONBody[Rotation | None] = None
+) -> NewServerToken:
+    grant = _grant(request)
+    # A repeated request cannot get its first answer: the token that it sends is no longer valid.
+    with_key(caller, data.idempotency_key if data is not None else None)
+    if not grant.by_server_token:
+        raise Denied(
+            "needs_server_token", "Only the server's own token can be exchanged for a new one: bough token rotate"
         )
-        return NewPageKey(key.id, secret, key.expires_at)
+    await services.audit.add(caller, "server_token.rotated")
+    token = await asyncio.to_thread(new_token, services.settings.data_path)
+    parts = parts_of(request)
+    parts.gate.replace_token(token)
+    parts.on_new_token(token)
+    ended = services.page_keys.list() if data is not None and data.revoke_pages else []
+    shown = [_shown_key(services, key, grant) for key in ended]
+    for key in ended:
+        await services.page_keys.revoke(caller, key.id)
+    return NewServerToken(token, shown)
 
-    handlers = [list_tokens, add_token, rotate_token, rotate_user_token, revoke_token]
-    api = Router("/api", route_handlers=handlers, tags=["tokens"])
-    return Router("/", route_handlers=[api, redeem_ticket])
+
+# Part of the page's sign-in, not of the API for programs.
+@post("/sign-in", include_in_schema=False)
+async def redeem_ticket(request: Request[Any, Any, Any], services: Services, data: JSONBody[Ticket]) -> NewPageKey:
+    scope, gate = request.scope, parts_of(request).gate
+    name = browser_name(request.headers.get("user-agent", ""))
+    key, secret = await services.page_keys.redeem(
+        data.ticket, origin_text(scope), name, gate.used_key(scope), gate.page_caller
+    )
+    return NewPageKey(key.id, secret, key.expires_at)
+
+
+router = Router(
+    "/",
+    route_handlers=[
+        Router(
+            "/api",
+            route_handlers=[list_tokens, add_token, rotate_token, rotate_user_token, revoke_token],
+            tags=["tokens"],
+        ),
+        redeem_ticket,
+    ],
+)
 
 
 def browser_name(user_agent: str) -> str:

@@ -22,7 +22,7 @@ class SessionWithCascade(Session):
     cascade: list[Cascaded] | None = None
 
 
-class Stop(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class StopBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Stops the running turn: with `expectedTaskId` only if it is that task, with `cascade` also all turns below."""
 
     expected_task_id: str | None = None
@@ -56,9 +56,9 @@ class Archive(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     "/sessions/{session_id:str}/stop", status_code=200, responses=errors(404, 409, 413), summary="Stop the running turn"
 )
 async def stop_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[Stop | None] = None
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[StopBody | None] = None
 ) -> StopAnswer:
-    body = data or Stop()
+    body = data or StopBody()
     keyed = with_key(caller, body.idempotency_key)
     full_id = await whole_id(services, "sessions", session_id)
     if body.cascade:

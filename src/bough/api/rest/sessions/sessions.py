@@ -52,7 +52,11 @@ MessageLimit = Annotated[
 Before = Annotated[str | None, QueryParameter(description="Only messages before this one of the same session.")]
 After = Annotated[str | None, QueryParameter(description="Only messages after this one of the same session.")]
 StatusFilter = Annotated[
-    str | None, QueryParameter(description="One or more of active, completed, cancelled, error, separated by commas.")
+    str | None,
+    QueryParameter(
+        description="One or more of active, completed, cancelled, error, separated by commas; or what an active "
+        "session is doing: idle, running, waiting_permission, not_started (which idle includes)."
+    ),
 ]
 TaskStatusFilter = Annotated[str | None, QueryParameter(description="One or more task statuses, separated by commas.")]
 
@@ -93,7 +97,7 @@ class SessionDetail(Session, kw_only=True):
     messages: list[Message]
 
 
-class Prompt(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class PromptBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A prompt with its files; `resume` reopens a session that has ended."""
 
     text: str
@@ -194,7 +198,7 @@ async def delete_session(
 @post(
     "/sessions/{session_id:str}/prompt", status_code=202, responses=errors(404, 409, 413, 429), summary="Send a prompt"
 )
-async def prompt_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Prompt]) -> Prompted:
+async def prompt_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[PromptBody]) -> Prompted:
     keyed = with_key(caller, data.idempotency_key)
     task = await services.tasks.prompt(keyed, session_id, data.text, resume=data.resume, files=data.files)
     return Prompted(task.id)

@@ -12,7 +12,7 @@ from litestar.params import JSONBody, QueryParameter
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
 from bough.core.events.wait import Wait, Waited
 from bough.core.state.budgets import BudgetBody
-from bough.core.trees.branch import Branch, Branched
+from bough.core.trees.branch import Branched, NewBranch
 from bough.model.tree import Budget, Callback, Tree, TreeUsage
 
 DOC = errors(403, 404, 409, 413, 429)
@@ -37,7 +37,7 @@ class BudgetAnswer(msgspec.Struct, rename="camel"):
     responses=DOC,
     summary="Fork a session: the fork starts with a copy of its conversation",
 )
-async def fork_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
+async def fork_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewBranch]) -> Branched:
     return await services.branches.fork(with_key(caller, data.idempotency_key), session_id, data)
 
 
@@ -46,12 +46,12 @@ async def fork_session(services: Services, caller: Caller, session_id: Id, data:
     responses=DOC,
     summary="Spawn a child that starts with no context and reports back",
 )
-async def spawn_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
+async def spawn_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewBranch]) -> Branched:
     return await services.branches.spawn(with_key(caller, data.idempotency_key), session_id, data)
 
 
 @post("/sessions/{session_id:str}/btw", responses=DOC, summary="Ask a side question, which changes nothing")
-async def ask_side_question(services: Services, caller: Caller, session_id: Id, data: JSONBody[Branch]) -> Branched:
+async def ask_side_question(services: Services, caller: Caller, session_id: Id, data: JSONBody[NewBranch]) -> Branched:
     return await services.branches.side_question(with_key(caller, data.idempotency_key), session_id, data)
 
 

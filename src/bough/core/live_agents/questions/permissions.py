@@ -18,8 +18,9 @@ from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.agent_settings import SettingChange
 from bough.core.live_agents.questions.self_granted_rights import SelfGrantedRights
 from bough.core.live_agents.questions.unknown_hosts import HostQuestions
-from bough.core.policy import for_session, tool_use
+from bough.core.policy import for_session
 from bough.core.policy.decide import Verdict
+from bough.core.policy.tool_use import read as tool_use
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store

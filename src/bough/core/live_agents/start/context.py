@@ -1,9 +1,10 @@
-"""Collects what a starting agent is given: the MCP servers that it can reach, links to context files, and the
+"""Collects what a starting agent is given: the MCP servers that it can reach, context files, and the
 transcript if it cannot load its conversation."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -12,11 +13,21 @@ import msgspec
 import structlog
 
 from bough.agents.acp.answers import Capabilities
-from bough.agents.acp.types import Block, HttpServer, McpServer, NameValue, ResourceLinkBlock, StdioServer, TextBlock
+from bough.agents.acp.types import (
+    Block,
+    HttpServer,
+    McpServer,
+    NameValue,
+    ResourceBlock,
+    ResourceLinkBlock,
+    StdioServer,
+    TextBlock,
+)
 from bough.agents.catalog import CatalogEntry
+from bough.agents.shims import mcp_stdio
 from bough.core.environment import mcp_servers
 from bough.core.environment.mcp_check import find_problems
-from bough.core.state.context_files import links
+from bough.core.state.context_files import context_blocks, context_files
 from bough.core.store import records
 from bough.core.store.sql import TASKS, TREES
 from bough.core.store.transactions import Change, Store
@@ -26,10 +37,12 @@ from bough.core.transcripts.replay import Replay
 from bough.model.message import Message
 from bough.model.session import ForkHistory, Session
 from bough.model.task import Task
-from bough.model.tree import Aside
+from bough.model.tree import AgentNote
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")
+
+AFTER_FILES = "\nThese files are the context of the prompt that follows.\n"
 
 
 class Preface(msgspec.Struct):
@@ -57,16 +70,20 @@ class SessionContext:
             lambda tx: mcp_servers.for_agent(tx, ids, stdio=stdio, http=can.http, sse=can.sse)
         )
         notices = await find_problems(servers)
-        if self._own is not None and can.http:
-            servers = [*servers, self._own]
+        if self._own is not None:
+            if can.http or stdio:
+                servers = [*servers, self._own if can.http else bridge(self._own)]
+            else:
+                left_out = [*left_out, (self._own.name, "http")]
         if left_out:
             log.warning("mcp_servers_left_out", session=session.id, agent=session.agent, servers=left_out)
             named = ", ".join(f"{name} ({transport})" for name, transport in left_out)
             notices.append(f"Not attached, because the agent does not support their transport: {named}.")
         return servers, notices
 
-    async def preface(self, instructions: str) -> Preface:
-        """Builds what an agent is told before the first prompt of a new conversation."""
+    async def preface(self, instructions: str, *, embed: bool = False) -> Preface:
+        """Builds what an agent is told before the first prompt of a new conversation; `embed` says whether it accepts
+        files with their text."""
         blocks: list[Block] = []
         notices: list[str] = []
         if instructions:
@@ -76,7 +93,9 @@ class SessionContext:
             blocks.append(TextBlock(text=history.text))
         if history.left_out:
             notices.append(f"The agent was told the conversation so far, but not all of it: {history.left_out}.")
-        return Preface([*blocks, *links(self._session)], notices)
+        files = context_files(self._session)
+        blocks += await asyncio.to_thread(context_blocks, self._session, files, embed=embed)
+        return Preface(blocks, notices)
 
     async def history(self) -> Replay:
         """Returns the transcript as quoted text, without the prompt that is about to be sent; for a fork, with the
@@ -87,7 +106,7 @@ class SessionContext:
             tasks = await tx.all(TASKS.open, Task, session_id=own)
             # Also a task that is recorded as sent: its line may never have left.
             unsent = {task.id for task in tasks if task.sent_attempt in (0, task.attempt)}
-            untold = await tx.all(TREES.untold, Aside, session_id=own)
+            untold = await tx.all(TREES.untold, AgentNote, session_id=own)
             return await lineage.spans(tx, self._session), unsent, {answer.from_session_id for answer in untold}
 
         spans, unsent, untold = await self._store.read(work, long=True)
@@ -169,6 +188,14 @@ def _asker(message: Message) -> str | None:
     return content.get("sessionId", "") if content.get("type") == "btw" else ""
 
 
+def bridge(own: HttpServer) -> StdioServer:
+    """Returns Bough's own tools as a server on stdio, for an agent that takes no HTTP servers (5f). Its token is in the
+    environment, and the agent's folder decides nothing about what it runs."""
+    token = next(header.value for header in own.headers if header.name == "Authorization").removeprefix("Bearer ")
+    env = [NameValue(name=mcp_stdio.URL, value=own.url), NameValue(name=mcp_stdio.TOKEN, value=token)]
+    return StdioServer(name=own.name, command=sys.executable, args=["-I", "-m", mcp_stdio.__name__], env=env)
+
+
 def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpServer]:
     """Returns the servers with the agent's own keys blanked for those that it starts, since some agents pass on their
     whole environment. A variable that a server was given stays."""
@@ -188,8 +215,8 @@ def guarded(servers: Sequence[McpServer], secrets: Iterable[str]) -> list[McpSer
 
 
 def with_preface(preface: list[Block], blocks: Sequence[Block]) -> list[Block]:
-    """Returns a prompt with what goes before it. A link gets a line of its own, since some agents join the blocks."""
-    first = blocks[0] if blocks else None
-    if preface and isinstance(preface[-1], ResourceLinkBlock) and isinstance(first, TextBlock):
-        return [*preface, TextBlock(text=f"\n{first.text}"), *blocks[1:]]
+    """Returns a prompt with what goes before it. A file gets a line after it, since some agents join the blocks; the
+    prompt's own text stays as it is (R4c)."""
+    if preface and isinstance(preface[-1], ResourceLinkBlock | ResourceBlock):
+        return [*preface, TextBlock(text=AFTER_FILES), *blocks]
     return [*preface, *blocks]

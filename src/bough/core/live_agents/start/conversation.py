@@ -74,7 +74,7 @@ async def open_conversation(
         return Conversation(opened, PromptCapabilities.of(can), [], notices)
     if not begun:
         await context.record_history("replay", entry)
-    preface = await context.preface("" if instructions else prepared.instructions)
+    preface = await context.preface("" if instructions else prepared.instructions, embed=can.embedded_context)
     opened = await client.new_session(session.cwd, servers, **options)
     return Conversation(opened, PromptCapabilities.of(can), preface.blocks, [*notices, *preface.notices])
 

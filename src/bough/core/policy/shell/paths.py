@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from bough.core.policy.shell.folders import taken_along
-from bough.core.policy.shell.words import TooMuch, Variables, commands, expand_braces
+from bough.core.policy.shell.words import ExpansionTooLong, Variables, commands, expand_braces
 
 LONGEST_COMMAND = 64 * 1024
 """In characters; a longer command is not read, and a person is asked about it."""
@@ -58,7 +58,7 @@ def shell_paths(command: str, cwd: str, variables: Mapping[str, str]) -> list[Sh
             paths[path] = None
             if len(paths) > MOST_PATHS:
                 return None
-    except TooMuch:
+    except ExpansionTooLong:
         return None
     return list(paths)
 

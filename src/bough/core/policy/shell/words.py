@@ -30,7 +30,7 @@ _BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 _INTERPRETERS = re.compile(r"(?:ba|z|da|k|fi)?sh|python[\d.]*|perl|ruby|node|deno|bun|php|lua|tclsh|awk|ed|ex|vim?")
 
 
-class TooMuch(Exception):
+class ExpansionTooLong(Exception):
     """Raised for a line whose variables grow beyond what anyone writes."""
 
 
@@ -48,7 +48,7 @@ class Variables:
         value = self._values.get(name, default)
         self._left -= len(value)
         if self._left < 0:
-            raise TooMuch
+            raise ExpansionTooLong
         return value
 
 

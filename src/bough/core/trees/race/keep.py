@@ -29,13 +29,13 @@ from bough.core.trees.race.rules import (
     result_of,
 )
 from bough.core.worktrees.records import usable
-from bough.core.worktrees.removal.remove import how_to_recover
+from bough.core.worktrees.removal.recover import how_to_recover
 from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git import merge
 from bough.git.repo_lock import alone
-from bough.git.working_copy.restore import Plan, apply, plan
+from bough.git.working_copy.restore import RestorePlan, apply, plan
 from bough.git.working_copy.status import files
 from bough.git.worktrees import common_folder, resolve
 from bough.model.message import notice, raw
@@ -166,7 +166,7 @@ class RaceResults:
             error.details["checkpointId"] = result.undo_checkpoint_id
             raise
 
-    async def _take_undo_checkpoint(self, source: Session, changes: Plan) -> str:
+    async def _take_undo_checkpoint(self, source: Session, changes: RestorePlan) -> str:
         undo = of_restore(source, None, new_id(), changes.now)
         assert undo.ref is not None and undo.sha is not None
         await refs.keep(undo.cwd, {undo.ref: undo.sha})

@@ -18,10 +18,11 @@ from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
-from bough.core.trees.branch import Branch, Branched, Branches
+from bough.core.trees.branch import Branched, Branches, NewBranch
 from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
-from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, Start
+from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees
+from bough.core.worktrees.records import StartFiles
 from bough.errors import BoughError, Unavailable
 from bough.git import checkpoint_refs as refs
 from bough.git.working_copy.inspect import state as git_state
@@ -111,7 +112,7 @@ class Races:
         return begun
 
     @contextlib.asynccontextmanager
-    async def _start_files_held(self, source: Session, race_id: str, start: Start) -> AsyncGenerator[None]:
+    async def _start_files_held(self, source: Session, race_id: str, start: StartFiles) -> AsyncGenerator[None]:
         """Holds the files that a race begins with in a checkpoint; drops it again if the race is not started."""
         ref = ref_name(race_id)
         checkpoint = of_race(source, race_id, ref, start.sha, start.head)
@@ -156,8 +157,8 @@ class Races:
         new: NewRace,
         kind: BranchKind,
         prompt: str,
-        start: Start,
-        planned: list[tuple[Branch, BranchFolder, GitState]],
+        start: StartFiles,
+        planned: list[tuple[NewBranch, BranchFolder, GitState]],
     ) -> RaceStarted:
         """Inserts the race and its racers, and tells about it in the transcript of the session."""
         source = await records.session(change.tx, source_id)
@@ -189,10 +190,10 @@ class _StartedElsewhere(Exception):
         self.begun = begun
 
 
-def _racer_branches(new: NewRace) -> list[Branch]:
+def _racer_branches(new: NewRace) -> list[NewBranch]:
     callback = new.callback or CallbackConfig(enabled=False)
     return [
-        Branch(
+        NewBranch(
             prompt=new.prompt,
             title=racer.title if racer.title is not None else f"{new.title or race_name(new.prompt)} ({number})",
             agent=racer.agent,
@@ -212,7 +213,7 @@ def ref_name(race_id: str) -> str:
 
 
 async def _add_notice(
-    change: Change, source: Session, race_id: str, kind: str, prompt: str, start: Start, racers: list[Branched]
+    change: Change, source: Session, race_id: str, kind: str, prompt: str, start: StartFiles, racers: list[Branched]
 ) -> None:
     """Adds a notice with the race's id, which clients may show as a link."""
     text = f"Started a race of {len(racers)}: {race_name(prompt)} To see its status, run: bough race show {race_id}"

@@ -19,7 +19,7 @@ from bough.errors import BoughError, Conflict
 from bough.git.commit_diff import compare
 from bough.git.working_copy.diff import LARGEST_TEXT, Diff
 from bough.git.working_copy.restore import checked_path
-from bough.git.working_copy.snapshot import TooMuch
+from bough.git.working_copy.snapshot import SnapshotTooLarge
 from bough.git.worktrees import resolve
 from bough.model.race import RaceRow
 from bough.model.repo import Repo, Worktree
@@ -176,7 +176,7 @@ class RaceStatuses:
             folder = racer.session.cwd
             try:
                 current = (await self._checkpoints.snapshot(folder)).sha
-            except TooMuch as error:
+            except SnapshotTooLarge as error:
                 raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
         return await compare(folder, race.start_sha, current, only=only, text=text)
 

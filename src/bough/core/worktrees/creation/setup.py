@@ -32,7 +32,7 @@ GRACE = 3.0
 Show = Callable[[str], Awaitable[None]]
 
 
-class Outcome(msgspec.Struct):
+class SetupResult(msgspec.Struct):
     """The errors, and the end of the command's output."""
 
     error: str | None
@@ -48,7 +48,7 @@ def _words(raw: msgspec.Raw) -> list[str]:
     return msgspec.json.decode(bytes(raw), type=list[str])
 
 
-async def set_up(repo: Repo, path: str, within: float, show: Show) -> Outcome:
+async def set_up(repo: Repo, path: str, within: float, show: Show) -> SetupResult:
     """Runs all steps in order. A failed step does not prevent the others."""
     errors: list[str] = []
     output: str | None = None
@@ -69,7 +69,7 @@ async def set_up(repo: Repo, path: str, within: float, show: Show) -> Outcome:
         failure, output = await run(command, path, within, show)
         if failure:
             errors.append(failure)
-    return Outcome(_short("\n".join(errors)) if errors else None, output)
+    return SetupResult(_short("\n".join(errors)) if errors else None, output)
 
 
 def _short(text: str) -> str:

@@ -11,7 +11,7 @@ from bough.git.worktrees import ListedWorktree
 from bough.model.repo import Worktree
 
 
-class Lost(msgspec.Struct):
+class OwnWork(msgspec.Struct):
     """Lists the files and commits that only this worktree has."""
 
     files: list[dict[str, str]]
@@ -20,7 +20,7 @@ class Lost(msgspec.Struct):
     submodules: bool
 
 
-async def find_lost(row: Worktree, listed: ListedWorktree) -> Lost:
+async def find_lost(row: Worktree, listed: ListedWorktree) -> OwnWork:
     """Returns what only this worktree has, including its submodules."""
     status = await files(row.path)
     own = await own_commits(row.path, listed.branch)
@@ -35,4 +35,4 @@ async def find_lost(row: Worktree, listed: ListedWorktree) -> Lost:
         prefix = shown(relative(path, row.path))
         commits += [{"sha": sha, "subject": f"{prefix}: {subject}"} for sha, subject in commits_inside.named]
         more += commits_inside.total - len(commits_inside.named)
-    return Lost(named, commits, more, bool(inner))
+    return OwnWork(named, commits, more, bool(inner))

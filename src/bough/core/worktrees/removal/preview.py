@@ -9,7 +9,7 @@ from bough.core.store.transactions import Store
 from bough.core.worktrees import records
 from bough.core.worktrees.records import SessionUse
 from bough.core.worktrees.removal import refusals
-from bough.core.worktrees.removal.losses import Lost, find_lost
+from bough.core.worktrees.removal.losses import OwnWork, find_lost
 from bough.errors import BoughError
 from bough.git import worktrees as git
 from bough.git.paths import below, is_folder, is_there
@@ -79,7 +79,7 @@ async def losses(store: Store, worktree_id: str, besides: str | None = None) -> 
     )
 
 
-async def _inspect(row: Worktree, repo: Repo) -> tuple[Lost | None, BoughError | None]:
+async def _inspect(row: Worktree, repo: Repo) -> tuple[OwnWork | None, BoughError | None]:
     """Returns what the worktree holds, as far as git can tell, and what else prevents its removal."""
     if error := refusals.busy(row, force=False):
         return None, error

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from bough.core.worktrees.records import SessionUse
-from bough.core.worktrees.removal.losses import Lost
+from bough.core.worktrees.removal.losses import OwnWork
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.working_copy.status import NAMED
@@ -74,7 +74,7 @@ def holds_others(row: Worktree, inside: Sequence[str]) -> Conflict | None:
     )
 
 
-def dirty(row: Worktree, lost: Lost) -> Conflict | None:
+def dirty(row: Worktree, lost: OwnWork) -> Conflict | None:
     """Refuses while files or commits would be lost."""
     total = len(lost.commits) + lost.more_commits
     parts: list[str] = []

@@ -1,4 +1,4 @@
-/** The sessions of a card as links, each indented below its origin. */
+/** The sessions of a card as links, each indented below its origin; those that wait or run come first. */
 import { memo, useMemo } from "react";
 import { Link } from "wouter";
 import type { CardSession } from "@/api/types";
@@ -7,7 +7,7 @@ import { money } from "@/lib/format";
 import { sessionName } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
-import { buildTree, walk } from "@/views/tree/lineage";
+import { buildTree, busyFirst, walk } from "@/views/tree/lineage";
 import { KindMark, SessionMarks } from "@/views/tree/SessionMarks";
 import css from "./SessionLines.module.css";
 
@@ -20,7 +20,7 @@ export const SessionLines = memo(function SessionLines({
   sessions: CardSession[];
   most?: number;
 }) {
-  const lines = useMemo(() => [...walk(buildTree(sessions))].slice(0, most), [sessions, most]);
+  const lines = useMemo(() => [...walk(busyFirst(buildTree(sessions)))].slice(0, most), [sessions, most]);
   return (
     <ul className={css.lines}>
       {lines.map(([session, depth]) => (

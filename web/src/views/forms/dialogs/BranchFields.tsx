@@ -1,6 +1,6 @@
 /** The fields that forks and spawns share: working directory, agent and mode, folded because they default to the session's. */
 import { useAgents } from "@/api/queries";
-import type { Mode, Session } from "@/api/types";
+import type { Session } from "@/api/types";
 import { modeName } from "@/lib/words";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
@@ -16,7 +16,6 @@ export function BranchFields({
   session,
   of,
   offers,
-  most,
   takesIgnored,
   replays = false,
 }: {
@@ -25,8 +24,6 @@ export function BranchFields({
   session: Session;
   of: FormSubmission;
   offers: readonly DirectoryKind[];
-  /** Modes above this one cannot be chosen. */
-  most?: Mode;
   takesIgnored?: boolean;
   /** The conversation is replayed to another agent. */
   replays?: boolean;
@@ -72,7 +69,12 @@ export function BranchFields({
         <FieldError text={of.at("agent")} />
       </Fold>
       <Fold label="Mode" value={modeName(mode)} wrong={of.at("mode") !== null}>
-        <ModePicker value={mode} onChange={(next) => set({ mode: next })} agent={draft.agent} most={most} />
+        <ModePicker
+          value={mode}
+          onChange={(next) => set({ mode: next })}
+          agent={draft.agent}
+          from={session.permissionMode}
+        />
         <FieldError text={of.at("mode")} />
       </Fold>
     </>

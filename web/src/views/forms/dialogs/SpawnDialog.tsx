@@ -82,7 +82,6 @@ function SpawnForm({ session, onClose }: SpawnDialogProps) {
             session={session}
             of={form}
             offers={["same", "new", "worktree"]}
-            most={session.permissionMode}
           />
           <Fold label="Report" value={draft.callback.enabled ? "Reports back" : "No report"}>
             <CallbackFields value={draft.callback} onChange={(callback) => set({ callback })} />

@@ -32,8 +32,8 @@ export function CallbackFields({
             onChange={(includeOriginalPrompt) => onChange({ ...value, includeOriginalPrompt })}
           />
           <Field
-            label="Instructions for the parent"
-            hint="Optional. For example: review the changes before you continue."
+            label="Form of its report"
+            hint="Optional. The child is told with each prompt. For example: include line numbers for all changes."
           >
             <TextArea
               rows={2}

@@ -3,24 +3,24 @@ import { TriangleAlert } from "lucide-react";
 import { useId } from "react";
 import { useAgents } from "@/api/queries";
 import type { Mode } from "@/api/types";
-import { neverAsks, resolveMode } from "@/lib/words";
+import { modeName, neverAsks, resolveMode } from "@/lib/words";
 import { Badge } from "@/ui/labels/Badge";
 import { Choice } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
-import { offeredModes } from "@/views/forms/state/offeredModes";
+import { grantsMore, offeredModes } from "@/views/forms/state/offeredModes";
 import fields from "./fields.module.css";
 
 export function ModePicker({
   value,
   onChange,
   agent,
-  most,
+  from,
 }: {
   value: Mode;
   onChange: (mode: Mode) => void;
   agent: string | null;
-  /** No mode above this one can be chosen. */
-  most?: Mode;
+  /** The mode of the session that the new one branches from. */
+  from?: Mode;
 }) {
   const name = useId();
   const chosen = resolveMode(value);
@@ -28,7 +28,7 @@ export function ModePicker({
   return (
     <>
       <div className={css.choices}>
-        {offeredModes(known, most).map((offered) => (
+        {offeredModes(known).map((offered) => (
           <Choice
             key={offered.mode}
             name={name}
@@ -47,6 +47,12 @@ export function ModePicker({
           </Choice>
         ))}
       </div>
+      {from && grantsMore(value, from) && (
+        <p className={css.warning}>
+          <TriangleAlert aria-hidden />
+          <span>This grants more than {modeName(from)}, this session's own mode.</span>
+        </p>
+      )}
       {neverAsks(value) && (
         <p className={css.warning}>
           <TriangleAlert aria-hidden />

@@ -25,17 +25,12 @@ export interface OfferedMode {
   refused: string | null;
 }
 
-/** Returns all modes; those above `most`, and those that the agent does not have, are refused. */
-export function offeredModes(agent: Agent | undefined, most?: Mode): OfferedMode[] {
+/** Returns all modes; those that the agent does not have are refused. */
+export function offeredModes(agent: Agent | undefined): OfferedMode[] {
   return MODES.map(({ mode, name, description }) => {
     const mapping = agent?.modes[mode];
     const unknown = agent && Object.keys(agent.modes).length > 0 && !mapping;
-    const refused =
-      most && grantsMore(mode, most)
-        ? "Exceeds this session's own mode."
-        : unknown
-          ? `${agent.title} does not support this mode.`
-          : null;
+    const refused = unknown ? `${agent.title} does not support this mode.` : null;
     return { mode, name, description, note: mapping?.note ?? "", refused };
   });
 }

@@ -5,7 +5,7 @@ import type { Agent } from "@/api/types";
 import { errorField } from "@/views/forms/layout/errorFields";
 import { optionsOfAgent } from "./agentOptions";
 import { pickAgent, sortedByReadiness } from "./agentReadiness";
-import { offeredModes } from "./offeredModes";
+import { grantsMore, offeredModes } from "./offeredModes";
 import { describePreview, type Preview } from "./worktreePreview";
 
 const agent = (name: string, more: Partial<Agent> = {}): Agent =>
@@ -45,9 +45,10 @@ describe("offeredModes", () => {
       "on-failure",
       "bypassPermissions",
     ]));
-  it("refuses modes above the parent's", () => {
-    const refused = offeredModes(undefined, "acceptEdits").filter((offered) => offered.refused);
-    expect(refused.map((offered) => offered.mode)).toEqual(["auto", "on-failure", "bypassPermissions"]);
+  it("knows which modes grant more than another", () => {
+    const more = offeredModes(undefined).filter(({ mode }) => grantsMore(mode, "acceptEdits"));
+    expect(more.map((offered) => offered.mode)).toEqual(["auto", "on-failure", "bypassPermissions"]);
+    expect(more.every((offered) => offered.refused === null)).toBe(true);
   });
   it("shows the agent's note on a mode, and refuses modes it does not support", () => {
     const modes = { plan: { mode: "plan", start: "", note: "Reads only." } } as unknown as Agent["modes"];

@@ -109,12 +109,12 @@ export function SettingsPanel({
         <section className={css.part}>
           <ContextFilesField value={draft.contextFiles} onChange={(contextFiles) => set({ contextFiles })} />
         </section>
-        {session.parentSessionId && (
+        {(session.parentSessionId || (session.createdBy as { kind?: string }).kind === "session") && (
           <section className={css.part}>
             <h2 className={css.head}>Callback</h2>
             <CallbackFields
               value={draft.callback}
-              parent="the parent"
+              parent={session.parentSessionId ? "the parent" : "the session that created it"}
               onChange={(callback) => set({ callback })}
             />
           </section>

@@ -26,7 +26,7 @@ export function useTaskNumbers(nodes: Node[]): Map<string, number> {
   );
   const tasks = useQueries({
     queries: origins.map(tasksQuery),
-    combine: (answers) => answers.flatMap((one) => one.data ?? []),
+    combine: (answers) => answers.flatMap((answer) => answer.data ?? []),
   });
   return useMemo(() => new Map(tasks.map((task) => [task.id, task.position])), [tasks]);
 }

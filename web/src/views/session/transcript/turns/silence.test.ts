@@ -29,12 +29,12 @@ function transcriptOf(messages: Partial<Message>[]) {
 
 describe("silentSince", () => {
   it("counts from the start of the turn, the last message and the last event", () => {
-    const said = [{ updatedAt: "2026-01-01T10:00:05Z" }];
+    const messages = [{ updatedAt: "2026-01-01T10:00:05Z" }];
     expect(silentSince(transcriptOf([]), task, 0, START + SILENT_AFTER - 1)).toBeNull();
     expect(silentSince(transcriptOf([]), task, 0, START + SILENT_AFTER)).toBe(START);
-    expect(silentSince(transcriptOf(said), task, 0, START + SILENT_AFTER)).toBeNull();
-    expect(silentSince(transcriptOf(said), task, 0, START + SILENT_AFTER + 5000)).toBe(START + 5000);
-    expect(silentSince(transcriptOf(said), task, START + 9000, START + 60_000)).toBe(START + 9000);
+    expect(silentSince(transcriptOf(messages), task, 0, START + SILENT_AFTER)).toBeNull();
+    expect(silentSince(transcriptOf(messages), task, 0, START + SILENT_AFTER + 5000)).toBe(START + 5000);
+    expect(silentSince(transcriptOf(messages), task, START + 9000, START + 60_000)).toBe(START + 9000);
   });
 
   it("does not call an agent silent that waits for a tool", () => {

@@ -8,22 +8,22 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.agents.catalog.entry import McpVocabulary, Quirks, ToolVocabulary
+from bough.agents.catalog.entry import Quirks, ToolVocabulary
 from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG
 from bough.core.policy.find_protected_paths import NamedPaths, protections
 from bough.core.policy.patterns import SHELLS
-from bough.core.policy.protected_paths import Places, absolute, resolved
+from bough.core.policy.protected_paths import ProtectionContext, absolute, resolved
+from bough.core.policy.tool_use.json_values import Json, as_dict, as_dicts, field_at, texts_in
+from bough.core.policy.tool_use.mcp_tool import mcp_tool
 from bough.git.decode import escaped
 from bough.model.tool import Protection, ToolKind, ToolUse
-
-Json = dict[str, Any]
 
 KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 # Kinds for which "always" covers the files, whatever is read or written there.
@@ -49,14 +49,6 @@ _PATCHED = re.compile(
 )
 
 
-class McpTool(NamedTuple):
-    """The MCP server that a tool belongs to and its name there. `unclear` if it belongs to one that cannot be told."""
-
-    server: str | None
-    name: str
-    unclear: bool = False
-
-
 def read(
     catalog: Catalog, agent: str, cwd: str, body: Json, servers: Sequence[str] = (), worktrees: Sequence[str] = ()
 ) -> ToolUse:
@@ -70,12 +62,12 @@ def read(
     quirks = entry.quirks if entry is not None else Quirks()
     home = os.path.realpath(cwd)
     title = str(body.get("title") or "")
-    arguments = _dict(body.get("args"))
+    arguments = as_dict(body.get("args"))
     kind: ToolKind = body["kind"] if body.get("kind") in KINDS and body["kind"] != "mcp" else "other"
     tool_name = _tool_name(vocabulary, body)
     name = tool_name or _name_in_id(vocabulary, body) or kind
     kind = vocabulary.kinds.get(name, kind)
-    mcp = _mcp_tool(vocabulary.mcp, body, name, title, servers)
+    mcp = mcp_tool(vocabulary.mcp, body, name, title, servers)
     command = None
     paths: list[str] = []
     if mcp.server is not None:
@@ -103,8 +95,8 @@ def read(
     resolved_paths = tuple(dict.fromkeys(resolved(path) for path in named))
     known = frozenset(resolved_paths)
     folders = tuple(path for path in resolved_paths if kind in TAKES_ALONG and _is_folder(path))
-    places = Places.of(catalog.data, worktrees, home, catalog)
-    protected, unread = protections(places, NamedPaths(kind, (*named, *resolved_paths), folders, strings, command))
+    context = ProtectionContext.of(catalog.data, worktrees, home, catalog)
+    protected, unread = protections(context, NamedPaths(kind, (*named, *resolved_paths), folders, strings, command))
     may_be_mcp = mcp.unclear or (kind == "other" and not (vocabulary.mcp.recognized or tool_name))
     return ToolUse(
         agent=agent,
@@ -129,7 +121,7 @@ def read(
 
 def call(body: Json) -> Json:
     """Returns a folded tool call in the words of ACP, to show it with the question."""
-    result = _dict(body.get("result"))
+    result = as_dict(body.get("result"))
     fields = {
         "toolCallId": body.get("toolCallId"),
         "title": body.get("title"),
@@ -155,95 +147,14 @@ def describe(title: str) -> str:
 
 def _tool_name(vocabulary: ToolVocabulary, body: Json) -> str:
     """Returns the name that the agent's program gives the tool; empty if it gives none."""
-    meta = _dict(body.get("meta"))
-    names: list[Any] = [*(_field(meta, path) for path in vocabulary.name_meta), body.get("name")]
+    meta = as_dict(body.get("meta"))
+    names: list[Any] = [*(field_at(meta, path) for path in vocabulary.name_meta), body.get("name")]
     return str(next((name for name in names if name), ""))
 
 
 def _name_in_id(vocabulary: ToolVocabulary, body: Json) -> str:
     mark = vocabulary.name_ends_id_at
     return str(body.get("toolCallId") or "").partition(mark)[0] if mark else ""
-
-
-def _field(meta: Json, path: str) -> Any:
-    """Returns the field of `_meta` at `path.to.field`; None if there is none."""
-    *folders, name = path.split(".")
-    for folder in folders:
-        meta = _dict(meta.get(folder))
-    return meta.get(name)
-
-
-# MCP servers
-
-
-def _mcp_tool(vocabulary: McpVocabulary, body: Json, name: str, title: str, servers: Sequence[str]) -> McpTool:
-    """Finds the MCP server of a tool.
-
-    Bough's own server is recognized only by fields that the agent's program fills, never by a title, which may hold
-    another server's name or anything that a model made up.
-    """
-    meta, arguments = _dict(body.get("meta")), _dict(body.get("args"))
-    server: Any = _field(meta, vocabulary.server_meta) if vocabulary.server_meta else None
-    if isinstance(server, str) and server:
-        before, after = _around_tool(vocabulary.name, server)
-        return McpTool(server, name.removeprefix(before).removesuffix(after))
-    if any(_field(meta, mark) for mark in vocabulary.marks):
-        server, tool = arguments.get("server"), arguments.get("tool")
-        if isinstance(server, str) and isinstance(tool, str):
-            return McpTool(server, tool)
-        return McpTool(None, name, unclear=True)
-    prefix = vocabulary.name.partition("{")[0]
-    if not prefix:
-        by_name = _of_known_server(vocabulary.name, name, (*servers, OWN_SERVER))
-    elif name.startswith(prefix):
-        others = [server for server in servers if server != OWN_SERVER]
-        by_name = _split(vocabulary.name, name) or _of_known_server(vocabulary.name, name, others)
-        by_name = by_name or McpTool(None, name, unclear=True)
-    else:
-        by_name = None
-    if by_name is not None:
-        unproven = by_name.server == OWN_SERVER and bool(vocabulary.server_meta)
-        return McpTool(None, name, unclear=True) if unproven else by_name
-    by_title = _titled(vocabulary, body, title, servers)
-    if by_title is None:
-        return McpTool(None, name)
-    return McpTool(None, by_title.name, unclear=True) if by_title.server == OWN_SERVER else by_title
-
-
-def _titled(vocabulary: McpVocabulary, body: Json, title: str, servers: Sequence[str]) -> McpTool | None:
-    """Finds server and tool in a title, only for servers that the session has."""
-    if not vocabulary.title or body.get("kind") not in (None, "other"):
-        return None
-    shown = str(body.get("firstTitle") or title) if vocabulary.first_title else title
-    return _of_known_server(vocabulary.title, shown, (*servers, OWN_SERVER))
-
-
-def _of_known_server(form: str, text: str, servers: Iterable[str]) -> McpTool | None:
-    """Reads a text of this form as a tool of one of the servers; None if it is none's or several servers'."""
-    tools: list[McpTool] = []
-    for server in servers:
-        before, after = _around_tool(form, server)
-        if text.startswith(before) and text.endswith(after) and len(text) > len(before) + len(after):
-            tools.append(McpTool(server, text[len(before) : len(text) - len(after)]))
-    return tools[0] if len(tools) == 1 else None
-
-
-def _around_tool(form: str, server: str) -> tuple[str, str]:
-    before, _, after = form.partition("{tool}")
-    return before.replace("{server}", server), after.replace("{server}", server)
-
-
-def _split(form: str, name: str) -> McpTool | None:
-    """Splits a name of this form into server and tool; None if that can be done in more than one way."""
-    prefix, _, rest = form.partition("{")
-    first_is_server, _, rest = rest.partition("}")
-    separator, _, rest = rest.partition("{")
-    suffix = rest.partition("}")[2]
-    first, _, second = name.removeprefix(prefix).removesuffix(suffix).partition(separator)
-    whole = separator not in second and all(part and part == part.strip(separator) for part in (first, second))
-    if not whole or not name.endswith(suffix):
-        return None
-    return McpTool(first, second) if first_is_server == "server" else McpTool(second, first)
 
 
 # Commands and paths
@@ -254,8 +165,8 @@ def _command(vocabulary: ToolVocabulary, kind: str, title: str, arguments: Json)
         value: Any = arguments.get(name)
         if isinstance(value, str) and value.strip():
             return value
-        if isinstance(value, list) and value and _texts(value) == value:
-            return _joined(_texts(value))
+        if isinstance(value, list) and value and texts_in(value) == value:
+            return _joined(texts_in(value))
     is_whole = bool(title) and not title.rstrip().endswith(("…", "..."))
     return title if kind == "execute" and vocabulary.command_in_title and is_whole else None
 
@@ -270,21 +181,21 @@ def _joined(words: list[str]) -> str:
 def _paths(vocabulary: ToolVocabulary, body: Json, arguments: Json) -> Iterator[str]:
     """Yields every file that a call names anywhere."""
     path_arguments = PATH_ARGUMENTS.union(vocabulary.path_arguments)
-    for location in _dicts(body.get("locations")):
-        yield from _texts(location.get("path"))
-    for block in _dicts(_dict(body.get("result")).get("content")):
+    for location in as_dicts(body.get("locations")):
+        yield from texts_in(location.get("path"))
+    for block in as_dicts(as_dict(body.get("result")).get("content")):
         if block.get("type") == "diff":
-            yield from _texts(block.get("path"))
+            yield from texts_in(block.get("path"))
     for name, value in arguments.items():
         if name in path_arguments:
-            yield from _texts(value)
+            yield from texts_in(value)
     changes = arguments.get("changes")
-    yield from _dict(changes)
-    for changed in _dicts(changes):
+    yield from as_dict(changes)
+    for changed in as_dicts(changes):
         for name in path_arguments:
-            yield from _texts(changed.get(name))
+            yield from texts_in(changed.get(name))
     for name in (*PATCH_ARGUMENTS, *vocabulary.patch_arguments):
-        for patch in _texts(arguments.get(name)):
+        for patch in texts_in(arguments.get(name)):
             yield from _patched(vocabulary, patch)
 
 
@@ -299,18 +210,6 @@ def _patched(vocabulary: ToolVocabulary, patch: str) -> Iterator[str]:
         yield path
 
 
-def _dict(value: Any) -> Json:
-    return cast("Json", value) if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else [value]
-
-
-def _dicts(value: Any) -> list[Json]:
-    return [_dict(item) for item in _list(value)]
-
-
 def _strings(value: Any, depth: int = 4) -> Iterator[str]:
     """Yields the texts in a tool's arguments that may be paths."""
     if isinstance(value, str):
@@ -320,10 +219,6 @@ def _strings(value: Any, depth: int = 4) -> Iterator[str]:
         items = cast("Json", value).values() if isinstance(value, dict) else cast("list[Any]", value)
         for item in items:
             yield from _strings(item, depth - 1)
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in _list(value) if isinstance(item, str) and item]
 
 
 def _is_folder(path: str) -> bool:
@@ -343,7 +238,7 @@ def _key(
         title, exact = ", ".join(paths), [kind, sorted(paths)]
     else:
         inputs: Any = {name: value for name, value in arguments.items() if name not in DESCRIPTIONS}
-        exact = [kind, title, inputs or _dict(body.get("result")).get("content"), sorted(paths)]
+        exact = [kind, title, inputs or as_dict(body.get("result")).get("content"), sorted(paths)]
     if protected:
         exact.append([protection.path for protection in protected])
     try:

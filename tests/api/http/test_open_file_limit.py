@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bough import descriptors
+from bough import open_file_limit
 from tests.api.server_processes import started
 from tests.support.client import Client
 from tests.support.eventually import eventually
@@ -51,8 +51,8 @@ def test_a_low_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(resource, "getrlimit", get)
     monkeypatch.setattr(resource, "setrlimit", set_to)
-    descriptors.ensure_enough(8)
-    descriptors.ensure_enough(8)
+    open_file_limit.ensure_enough(8)
+    open_file_limit.ensure_enough(8)
     assert limits == [(64, 4096), (152, 4096)]
 
 
@@ -65,7 +65,7 @@ async def test_connections_beyond_the_limit(tmp_path: Path) -> None:
         repo = await client.repo(make_repo(tmp_path / "work" / "repo"))
         session = await client.session(repo["id"])
         highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
-        limit = highest + descriptors.RESERVED + 10
+        limit = highest + open_file_limit.RESERVED + 10
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
         host, port = server.url.removeprefix("http://").split(":")
         connections = [await asyncio.open_connection(host, int(port)) for _ in range(60)]

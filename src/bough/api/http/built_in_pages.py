@@ -21,6 +21,7 @@ HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Boug
 body { font: 16px/1.6 system-ui, sans-serif; max-width: 36rem; margin: 12vh auto; padding: 0 1.25rem }
 h1 { font-size: 1.4rem } code { font-family: ui-monospace, monospace; padding: .1em .35em; border-radius: .3em;
 background: #8883 } li { margin: .5rem 0 }
+pre { white-space: pre-wrap; overflow-wrap: anywhere }
 </style>{{more}}</head><body><main>
 """
 LOCKED = (
@@ -41,13 +42,32 @@ an upgrade that says so. To get the link, do one of these:</p>
 MISSING = (
     HEAD.replace("{{more}}", "")
     + """<h1>The page has not been built</h1>
-<p>The server works, but was installed without the page. To build it, run this in the server's clone:</p>
+{{failed}}<p>The server works, but has no page. To build it, run this in the server's clone:</p>
 <p><code>make web</code></p>
 <p>Then reload; you do not need to restart the server. Until then, use the <code>bough</code> command or the
 <a href="/docs">API</a>.</p>
 </main></body></html>
 """
 )
+BUILDING = (
+    HEAD.replace("{{more}}", '<meta http-equiv="refresh" content="2">')
+    + """<h1>The page is being built</h1>
+<p>It appears here by itself, usually within a minute. The server already works: meanwhile, you can use the
+<code>bough</code> command.</p>
+</main></body></html>
+"""
+)
+
+
+def unbuilt(reason: str | None) -> str:
+    """Returns what people see instead of the page. The reason is empty while the page is being built, or the output
+    of a build that failed."""
+    if reason == "":
+        return BUILDING
+    if reason is None:
+        return MISSING.replace("{{failed}}", "")
+    shown = html.escape(reason)
+    return MISSING.replace("{{failed}}", f"<p>The last build failed:</p>\n<pre>{shown}</pre>\n")
 
 
 def headers(page: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ ENDED_TOOL = ("completed", "failed")
 LONGEST_OUTPUT = 1024 * 1024
 
 
-class Entry:
+class GrowingMessage:
     """A message that is still growing."""
 
     __slots__ = (

@@ -163,6 +163,18 @@ def test_the_login_command(path: Path, tmp_path: Path) -> None:
     assert login_command(agent, tmp_path)[0] == [on_path, "login"]
 
 
+def test_a_login_is_attended(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O1: A person logs in, so the agent is not told that it runs unattended; the rest of the environment is kept."""
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("CIRCLE", "round")
+    program(path / "tiny")
+    agent = entry()
+    agent.login = Login(command=["tiny", "login"], how="Log in.")
+    _, env = login_command(agent, tmp_path)
+    assert {"CI", "GITHUB_ACTIONS"}.isdisjoint(env) and env["CIRCLE"] == "round"
+
+
 def test_the_default_agent(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """O1: The default is the first preferred agent that is installed (not through npx) and logged in, or else the demo
     agent."""

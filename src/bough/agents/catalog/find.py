@@ -17,6 +17,8 @@ from bough.errors import Invalid
 How = Literal["installed", "npx"]
 # How many folders above a program its package.json may be.
 HIGHEST_PACKAGE = 6
+# Variables with which build machines say that nobody sits at the terminal; some logins then ask nothing and fail.
+UNATTENDED = frozenset({"CI", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS"})
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 QUOTED = re.compile(r"[\"']([A-Za-z_][A-Za-z0-9_]*)[\"']")
 
@@ -128,7 +130,8 @@ def _text(file: Path) -> str:
 
 def login_command(entry: CatalogEntry, data: Path) -> tuple[list[str], dict[str, str]]:
     """Returns the command that logs a person in, and its environment, in which the programs of the agent's package are
-    on the PATH. Raises `Invalid` if there is none, or the agent is not installed."""
+    on the PATH and nothing claims that nobody is there. Raises `Invalid` if there is none, or the agent is not
+    installed."""
     login = entry.login
     if not login.command:
         reason = f"has no command to log in. {login.how}" if login.how else "needs no login."
@@ -146,7 +149,8 @@ def login_command(entry: CatalogEntry, data: Path) -> tuple[list[str], dict[str,
             f"{entry.title} cannot be logged in: its command {login.command[0]!r} was not found.{_hint(entry)}",
             agent=entry.name,
         )
-    return command, {**os.environ, "PATH": path}
+    env = {name: value for name, value in os.environ.items() if name not in UNATTENDED}
+    return command, env | {"PATH": path}
 
 
 def install_hint(entry: CatalogEntry) -> str:

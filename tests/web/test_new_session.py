@@ -188,12 +188,12 @@ async def test_a_repository_is_added_by_its_path(site: Site, page: Page, complai
 
 @pytest.mark.private_server(AGENT_MAX_SESSIONS=MAX_SESSIONS)
 async def test_the_limit_of_active_sessions(site: Site, page: Page, complaints: Complaints) -> None:
-    """O4, T5: a session beyond the limit is refused with the limit and what to do; the form keeps its text and works
-    once another session has ended."""
+    """O4, T5: while no session is idle, one beyond the limit is refused with the limit and what to do; the form keeps
+    its text and works once another session has ended."""
     complaints.forgive("429 (Too Many Requests)")
-    first = await site.session(title="One")
+    first = await site.session(title="One", initialPrompt="[[hang]]")
     for _ in range(MAX_SESSIONS - 1):
-        await site.session(title="Another")
+        await site.session(title="Another", initialPrompt="[[hang]]")
     await open_form(page)
     await page.get_by_label("What should the agent do?").fill("One too many.")
     await page.get_by_role("button", name="Start session").click()
@@ -201,9 +201,25 @@ async def test_the_limit_of_active_sessions(site: Site, page: Page, complaints: 
     await expect(alert).to_contain_text("Complete or cancel one")
     await expect(alert.get_by_role("link", name="Show active sessions")).to_be_visible()
     await expect(page.get_by_label("What should the agent do?")).to_have_value("One too many.")
-    await site.client.post(f"/api/sessions/{first['id']}/complete")
+    await site.client.post(f"/api/sessions/{first['id']}/complete", {"force": True})
     session = await site.client.get(f"/api/sessions/{await start(page)}")
     assert session["status"] == "active"
+
+
+@pytest.mark.private_server(AGENT_MAX_SESSIONS=MAX_SESSIONS)
+async def test_an_idle_session_makes_room(site: Site, page: Page) -> None:
+    """O4, T5: at the limit, the form completes the session that has been idle longest, and the page says which one."""
+    first = await site.session(title="Longest idle")
+    for _ in range(MAX_SESSIONS - 1):
+        await site.session(title="Another")
+    await open_form(page)
+    await page.get_by_label("What should the agent do?").fill("One more.")
+    await start(page)
+    notice = page.get_by_label("Notifications")
+    await expect(notice).to_contain_text("“Longest idle” was idle and is completed now, to make room.")
+    await notice.get_by_role("button", name="Show").click()
+    await page.wait_for_url(f"**/session/{first['id']}")
+    await expect(page.get_by_text("It was idle, and made room for another session.")).to_be_visible()
 
 
 async def test_choices_are_remembered(site: Site, page: Page) -> None:

@@ -13,7 +13,7 @@ from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp.acp_driver import Json, Refused
 from tests.support.acp.acp_summary import message_texts
 from tests.support.images import PNG, picture
-from tests.support.server import Running
+from tests.support.server import Running, serving
 
 
 async def test_version_and_capabilities(server: Running) -> None:
@@ -50,6 +50,17 @@ async def test_new_is_answered_first(editor: Editor) -> None:
     (commands,) = editor.of(session, "available_commands_update")
     assert {"fork", "spawn", "btw", "tree", "queue"} <= {command["name"] for command in commands["availableCommands"]}
     assert editor.of(session, "session_info_update")[0]["title"] == "Mine"
+
+
+async def test_an_editor_makes_room(tmp_path: Path) -> None:
+    """T5, C2: At the limit a new session is refused with what to do; with `makeRoom` the idle one is completed."""
+    async with serving(tmp_path, max_sessions=1) as server, editing(server) as editor:
+        first = await editor.open()
+        with pytest.raises(Refused, match="makeRoom: true"):
+            await editor.open()
+        second = await editor.open(makeRoom=True)
+        states = {row["id"]: row["status"] for row in (await server.client.get("/api/sessions"))["sessions"]}
+        assert states == {first: "completed", second: "active"}
 
 
 async def test_the_folder_of_a_session(server: Running, editor: Editor) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
+from bough.core.sessions.requests import NewSession
+from bough.errors import Busy
+from bough.model.session import Caller
 from tests.api.error_responses import Json, refused
 from tests.support.server import Running, serving
 
@@ -32,6 +36,107 @@ async def test_admission(server: Running) -> None:
         assert [line["active_sessions"] for line in ended] == [4]
         assert (await client.http.post("/api/sessions", json=new_session)).status_code == 201
         refused(await client.http.post("/api/sessions", json=new_session), 429, "too_many_sessions")
+
+
+async def test_room_is_made(tmp_path: Path) -> None:
+    """T5: With `makeRoom`, the root that has been idle longest is completed and named; a busy one never is, and a
+    repeat of the request ends no other."""
+    async with serving(tmp_path, max_sessions=3) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        busy = await client.session(repo["id"], title="busy", initialPrompt="[[hang]]")
+        oldest = await client.session(repo["id"], title="oldest")
+        parent = await client.session(repo["id"], title="parent")
+        # Its own turn makes it the one that was active last.
+        await client.ask(parent["id"], "hello")
+        new_session = {"repoId": repo["id"], "agent": "demo", "makeRoom": True, "idempotencyKey": "once"}
+        created = await client.post("/api/sessions", new_session)
+        assert created["madeRoom"] == {
+            "id": oldest["id"],
+            "title": "oldest",
+            "agent": "demo",
+            "idleSince": oldest["createdAt"],
+        }
+        assert await client.post("/api/sessions", new_session) == created
+        ended = await client.get(f"/api/sessions/{oldest['id']}")
+        assert (ended["status"], ended["metadata"]["reason"]) == ("completed", "made_room")
+        assert (await client.get("/api/sessions?status=active"))["total"] == 3
+        entries = (await client.get("/api/audit?action=session.completed"))["entries"]
+        assert [(entry["sessionId"], entry["details"]) for entry in entries] == [
+            (oldest["id"], {"reason": "made_room"})
+        ]
+
+        second = await client.post("/api/sessions", {**new_session, "idempotencyKey": "twice"})
+        assert second["madeRoom"]["id"] == parent["id"]
+        # It is resumed as before, and makes no room for itself.
+        error = refused(await client.http.post(f"/api/sessions/{oldest['id']}/resume", json={}), 429)
+        assert "makeRoom" not in error["message"]
+        await client.post(f"/api/sessions/{created['id']}/complete")
+        assert (await client.post(f"/api/sessions/{oldest['id']}/resume"))["status"] == "active"
+        assert (await client.get(f"/api/sessions/{busy['id']}"))["status"] == "active"
+
+
+async def test_no_room_among_busy_sessions(tmp_path: Path) -> None:
+    """T5: `makeRoom` is refused while every root, or something below it, is busy; nothing is ended or created then."""
+    async with serving(tmp_path, max_sessions=1) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        root = await client.session(repo["id"])
+        child = await client.post(f"/api/sessions/{root['id']}/spawn", {"prompt": "[[hang]]"})
+        new_session = {"repoId": repo["id"], "agent": "demo", "makeRoom": True}
+        for more in ({}, {"worktree": {"branch": "side"}}):
+            error = refused(await client.http.post("/api/sessions", json=new_session | more), 429, "too_many_sessions")
+            assert "none of them idle" in error["message"]
+        assert (await client.get("/api/worktrees"))["total"] == 0
+        assert (await client.get(f"/api/sessions/{root['id']}"))["status"] == "active"
+        # The report of the child is a turn of the root.
+        await client.post(f"/api/sessions/{child['sessionId']}/stop")
+
+        async def admitted() -> Json | None:
+            answer = await client.http.post("/api/sessions", json=new_session | {"worktree": {"branch": "side"}})
+            return answer.json() if answer.status_code == 201 else None
+
+        created = await client.eventually(admitted, "an idle root")
+        assert created["madeRoom"]["id"] == root["id"]
+
+
+async def test_an_agent_makes_no_room(tmp_path: Path) -> None:
+    """T5, 5e: A session cannot end others by asking for room."""
+    async with serving(tmp_path, max_sessions=2) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        session = await client.session(repo["id"])
+        await client.session(repo["id"], title="idle")
+        new = NewSession(repo_id=repo["id"], agent="demo", make_room=True)
+        with pytest.raises(Busy) as refusal:
+            await server.services.worktree_sessions.create(Caller(kind="session", id=session["id"]), new)
+        assert "makeRoom" not in refusal.value.message
+        assert (await client.get("/api/sessions?status=active"))["total"] == 2
+
+
+async def test_a_report_reopens_a_session_that_made_room(tmp_path: Path) -> None:
+    """T5, Q3: A parent that was completed to make room takes its child's report, as after the idle timeout."""
+    async with serving(tmp_path, max_sessions=1) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        root = await client.session(repo["id"])
+        child = await client.post(f"/api/sessions/{root['id']}/spawn", {"prompt": "[[say one]]"})
+        await client.wait_task(child["taskId"])
+
+        async def admitted() -> Json | None:
+            answer = await client.http.post(
+                "/api/sessions", json={"repoId": repo["id"], "agent": "demo", "makeRoom": True}
+            )
+            return answer.json() if answer.status_code == 201 else None
+
+        created = await client.eventually(admitted, "an idle root")
+        assert created["madeRoom"]["id"] == root["id"]
+        await client.ask(child["sessionId"], "[[say two]]")
+
+        async def reopened() -> bool | None:
+            return (await client.get(f"/api/sessions/{root['id']}"))["status"] == "active" or None
+
+        await client.eventually(reopened, "the parent's report")
 
 
 async def test_resuming_counts_against_the_limit(tmp_path: Path) -> None:

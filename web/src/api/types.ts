@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 
 export type Session = Schemas["Session"];
 export type NewSession = Schemas["NewSession"];
+export type MadeRoom = Schemas["MadeRoom"];
 export type SessionPatch = Schemas["SessionPatch"];
 export type Branch = Schemas["NewBranch"];
 export type Task = Schemas["Task"];

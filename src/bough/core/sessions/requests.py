@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bough.core.state.admission import MadeRoom
 from bough.core.transcripts.files import NewFiles
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
@@ -41,6 +42,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     files: NewFiles = msgspec.UNSET
     # A person's confirmation that the session may work in a folder that contains Bough's data folder or belongs to git.
     confirm_folder: bool = False
+    # At the limit on sessions: complete the root that has been idle longest, resumably, instead of refusing (T5).
+    make_room: bool = False
     idempotency_key: str | None = None
 
 
@@ -69,6 +72,8 @@ class OpenedSession(msgspec.Struct):
     task_id: str | None
     # What the person who created it should know about its folder.
     warnings: list[str] = []
+    # The session that was completed to make room for it.
+    made_room: MadeRoom | None = None
 
 
 class SessionFilter(msgspec.Struct):

@@ -29,6 +29,7 @@ from bough.core.sessions.rights import audit_rights
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption
 from bough.core.state import session as lifecycle
+from bough.core.state.admission import admit_new
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
@@ -126,7 +127,7 @@ class Sessions:
         session_id = new_id()
 
         async def work(change: Change) -> OpenedSession:
-            await lifecycle.admit(change, self._settings)
+            made_room = await admit_new(change, self._settings, caller, make_room=new.make_room)
             maker = await records.session(change.tx, caller.id) if caller.kind == "session" and caller.id else None
             if worktree is not None:
                 # It may have been removed meanwhile.
@@ -168,7 +169,7 @@ class Sessions:
                 )
                 task_id = task.id
                 session = await records.session(change.tx, session.id)
-            return OpenedSession(session, task_id, folder_warnings(cwd))
+            return OpenedSession(session, task_id, folder_warnings(cwd), made_room)
 
         opened = await self._store.write_once(
             caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), OpenedSession, work

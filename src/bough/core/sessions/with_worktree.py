@@ -6,23 +6,26 @@ import contextlib
 from collections.abc import AsyncGenerator
 
 import msgspec
+import structlog
 
 from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
 from bough.core.sessions.requests import NewSession, OpenedSession
 from bough.core.sessions.service import Sessions
-from bough.core.state import session as lifecycle
+from bough.core.state.admission import check_admission
 from bough.core.store.short_ids import find_id
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import for_branch
 from bough.core.worktrees.records import NewWorktree
 from bough.core.worktrees.removal.remove import Removed
 from bough.core.worktrees.service import Worktrees
-from bough.errors import Invalid
+from bough.errors import BoughError, Invalid
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 from bough.model.values.ids import new_id
 from bough.settings import Settings
+
+log = structlog.get_logger("bough.sessions")
 
 SCOPE = "sessions.create.worktree"
 
@@ -54,7 +57,18 @@ class WorktreeSessions:
         self._purging = purging
 
     async def create(self, caller: Caller, new: NewSession) -> OpenedSession:
-        """Creates a session, and first its worktree if one is requested; one idempotency key covers both."""
+        """Creates a session, and first its worktree if one is requested; one idempotency key covers both. Then ends the
+        agent of the session that was completed to make room for it."""
+        opened = await self._create(caller, new)
+        if opened.made_room is not None:
+            try:
+                await self._control.end_agent(opened.made_room.id)
+            except BoughError as error:
+                # The session has ended and the new one exists; maintenance ends the agent.
+                log.warning("agent_not_ended", session=opened.made_room.id, error=error.message)
+        return opened
+
+    async def _create(self, caller: Caller, new: NewSession) -> OpenedSession:
         if new.worktree is None:
             return await self._sessions.create(caller, new)
         earlier = await self._sessions.opened_before(caller, new)
@@ -63,7 +77,7 @@ class WorktreeSessions:
         if new.worktree_id is not None or new.repo_id is None:
             raise Invalid("repo_missing", "A new worktree needs its repo: send `repoId`, and no `worktreeId`.")
         self._sessions.check(caller, new)
-        await self._store.write(lambda change: self._admissible(change, new))
+        await self._store.write(lambda change: self._admissible(change, caller, new))
         # Without a key, no request can find the worktree again: it carries a mark until its session exists.
         mark = for_branch.marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, SCOPE) if mark is None else (mark, for_branch.MARKS)
@@ -74,9 +88,9 @@ class WorktreeSessions:
                     caller, new, worktree, lambda change: for_branch.clear_mark(change, folder)
                 )
 
-    async def _admissible(self, change: Change, new: NewSession) -> None:
+    async def _admissible(self, change: Change, caller: Caller, new: NewSession) -> None:
         """Raises if the session would be refused, before the worktree is created."""
-        await lifecycle.admit(change, self._settings)
+        await check_admission(change, self._settings, caller, make_room=new.make_room)
         for server_id in new.mcp_server_ids:
             await find_id(change.tx, "mcp_servers", server_id)
 

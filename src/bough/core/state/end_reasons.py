@@ -1,4 +1,4 @@
-"""The reasons for which sessions end, and reopening a session that only a timeout has ended."""
+"""The reasons for which sessions end, and reopening a session that was only ended because it was idle."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from bough.model.session import Session
 MARKED_FAILED = "marked_failed"
 # Ended by the idle timeout (T4).
 IDLE = "idle_timeout"
+# Completed while idle, to make room for another session (T5).
+MADE_ROOM = "made_room"
+# Nobody decided that the work is over, so that a report reopens the session (Q3).
+ENDED_WHILE_IDLE = (IDLE, MADE_ROOM)
 
 
 def reason(session: Session) -> str | None:
@@ -17,7 +21,7 @@ def reason(session: Session) -> str | None:
 
 
 async def reopen_unasked(change: Change, session: Session) -> Session:
-    """Reopens a session that only the idle timeout has ended. A report from its tree is never refused (T5)."""
+    """Reopens a session that was only ended because it was idle. A report from its tree is never refused (T5)."""
     return await records.update_session(
         change,
         session.id,

@@ -1,4 +1,4 @@
-"""Admits, ends and reopens sessions. `sessions.control` ends the processes behind them."""
+"""Ends and reopens sessions. `sessions.control` ends the processes behind them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from bough.core.state import task_ended
 from bough.core.state.calls import tool_call
 from bough.core.state.cost import grown_cost
 from bough.core.state.end_reasons import MARKED_FAILED, reason
+from bough.core.state.session_limit import check_limit
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, COMMON, SESSIONS, TASKS
+from bough.core.store.sql import APPROVALS, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.core.worktrees.records import usable
-from bough.errors import Busy, Conflict
+from bough.errors import Conflict
 from bough.model.approval import CALL_KIND, Approval
 from bough.model.message import cancelled, raw
 from bough.model.session import Session, Status
@@ -22,22 +23,6 @@ from bough.model.task import Task
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.sessions")
-
-
-async def admit(change: Change, settings: Settings) -> None:
-    """Raises `Busy` if there are too many active root sessions. Concurrent callers wait for this transaction."""
-    await change.tx.run(COMMON.lock, name="admission")
-    active = await change.tx.value(SESSIONS.active_roots) or 0
-    limit = settings.max_sessions
-    if active >= limit:
-        raise Busy(
-            "too_many_sessions",
-            f"{active} sessions are active and the limit is {limit}. Complete or cancel one, wait until an idle one "
-            "times out, or raise AGENT_MAX_SESSIONS.",
-            limit=limit,
-            active=active,
-            retryAfter=60,
-        )
 
 
 def check_resumable(session: Session) -> None:
@@ -67,7 +52,7 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
     if session.worktree_id is not None:
         await usable(change.tx, session.worktree_id)
     if session.kind == "root":
-        await admit(change, settings)
+        await check_limit(change, settings)
     reopened = await records.update_session(
         change,
         session.id,

@@ -126,6 +126,22 @@ WHERE s.status = 'active' AND s.activity IN ('idle', 'not_started') AND s.active
   )
 ORDER BY s.active_at LIMIT :limit
 
+-- name: longest_idle_root
+-- Returns the root that has been idle longest (T5): nothing is running, queued or waiting for approval in it or below it.
+SELECT s.* FROM sessions s
+WHERE s.status = 'active' AND s.kind = 'root' AND s.activity IN ('idle', 'not_started')
+  AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = s.id AND t.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending')
+  AND NOT EXISTS (
+    WITH RECURSIVE below (id) AS (
+        SELECT c.id FROM sessions c WHERE c.parent_session_id = s.id OR c.forked_from_session_id = s.id
+        UNION
+        SELECT c.id FROM sessions c JOIN below b ON c.parent_session_id = b.id OR c.forked_from_session_id = b.id
+    )
+    SELECT 1 FROM below b JOIN tasks t ON t.session_id = b.id WHERE t.ended_at IS NULL
+  )
+ORDER BY s.active_at, s.id LIMIT 1
+
 -- name: remove_private
 -- Deletes a session's private values.
 DELETE FROM session_private WHERE session_id = :id

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.api.cli.cli_program import Cli, bough
 from tests.support.images import PNG
-from tests.support.server import Running
+from tests.support.server import Running, serving
 
 
 async def test_json_is_the_response_of_rest(server: Running, cli: Cli, session: dict[str, Any]) -> None:
@@ -51,6 +51,22 @@ async def test_a_session_in_the_current_folder(server: Running) -> None:
     assert "acceptEdits" in again.out and str(folder) in again.out
     repos = (await server.client.get("/api/repos"))["repos"]
     assert [repo["path"] for repo in repos] == [str(folder)]
+
+
+async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
+    """T5, O5: At the limit, `session new` completes the session that has been idle longest and says which one; with
+    `--no-make-room` it is refused and says what to do."""
+    async with serving(tmp_path, max_sessions=1) as server:
+        folder, data = server.repo("here"), str(server.data)
+        first = await bough("session", "new", "--title", "the first", "--json", cwd=folder, BOUGH_DATA=data)
+        short_id = json.loads(first.out)["id"][-8:]
+        refusal = await bough("session", "new", "--no-make-room", cwd=folder, BOUGH_DATA=data)
+        assert refusal.code == 1
+        assert "bough session complete SESSION" in refusal.err and "--max-sessions" in refusal.err
+        made = await bough("session", "new", cwd=folder, BOUGH_DATA=data)
+        assert (made.code, f"To make room, completed session {short_id} (the first)" in made.err) == (0, True)
+        resumed = await bough("session", "resume", short_id, cwd=folder, BOUGH_DATA=data)
+        assert (resumed.code, "limit is 1" in resumed.err) == (1, True)
 
 
 async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) -> None:

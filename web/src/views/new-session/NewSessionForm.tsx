@@ -10,6 +10,7 @@ import { getPref, setPref } from "@/lib/prefs";
 import { Button } from "@/ui/controls/Button";
 import { Kbd } from "@/ui/controls/Kbd";
 import { toast } from "@/ui/feedback/toast";
+import { toastMadeRoom } from "@/views/forms/layout/toastMadeRoom";
 import { FormProblem, SubmitKeys, useSubmit } from "@/views/forms/layout/useSubmit";
 import { pickAgent } from "@/views/forms/state/agentReadiness";
 import { type Draft, EMPTY_DRAFT, toNewSession, type WorkingDirectory } from "@/views/forms/state/draft";
@@ -62,9 +63,14 @@ export function NewSessionForm({
 
   const [confirmFolder, setConfirmFolder] = useState(false);
   const form = useSubmit(
-    () => createSession({ ...toNewSession(draft, repoId!), ...(confirmFolder && { confirmFolder }) }),
+    () => createSession({
+        ...toNewSession(draft, repoId!),
+        ...(confirmFolder && { confirmFolder }),
+        makeRoom: true,
+      }),
     (session) => {
       for (const warning of session.warnings ?? []) toast(warning);
+      if (session.madeRoom) toastMadeRoom(session.madeRoom, navigate);
       rememberChoices(repoId!, draft);
       setPref(TYPED, undefined);
       navigate(routes.session(session.id));

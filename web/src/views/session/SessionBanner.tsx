@@ -16,6 +16,7 @@ interface Banner {
 
 const END_REASONS: Record<string, string> = {
   idle_timeout: "It was idle for too long.",
+  made_room: "It was idle, and made room for another session.",
   archived: "It was archived.",
 };
 

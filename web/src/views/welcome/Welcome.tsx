@@ -1,6 +1,7 @@
 /** The welcome page: a tour in a scratch repository, and how to connect a real agent. */
 import { GitFork, MessageCircleQuestion, Play, ShieldQuestion, Sprout } from "lucide-react";
 import { useState } from "react";
+import { useLocation } from "wouter";
 import { beginTour, removeTour, runRequest } from "@/api/actions";
 import { useAgents, useTree } from "@/api/queries";
 import { routes } from "@/app/routes";
@@ -8,6 +9,7 @@ import { useTitle } from "@/app/title";
 import { usePref } from "@/lib/prefs";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Skeleton } from "@/ui/feedback/Placeholders";
+import { toastMadeRoom } from "@/views/forms/layout/toastMadeRoom";
 import { AgentCard } from "@/views/settings/AgentSettings";
 import { TourStage } from "./TourStage";
 import { TourStepList } from "./TourStepList";
@@ -17,6 +19,7 @@ import css from "./Welcome.module.css";
 export default function Welcome() {
   useTitle("Welcome");
   const [tour, setTour] = usePref<TourIds | null>("tour", null);
+  const [, navigate] = useLocation();
   const [busy, setBusy] = useState(false);
   const agents = useAgents();
   const guide = tourAgent(agents.data ?? []);
@@ -25,7 +28,8 @@ export default function Welcome() {
     setBusy(true);
     await runRequest(async () => {
       const { repoId } = await beginTour();
-      const { id } = await createTourSession(repoId, guide.name);
+      const { id, madeRoom } = await createTourSession(repoId, guide.name);
+      if (madeRoom) toastMadeRoom(madeRoom, navigate);
       await STEPS[0]!.run(id, guide.tour);
       setTour({ repoId, rootId: id });
     });

@@ -115,4 +115,5 @@ export const createTourSession = (repoId: string, agent: string) =>
     title: "The tour",
     permissionMode: "acceptEdits",
     description: "A small example tree.",
+    makeRoom: true,
   });

@@ -50,7 +50,8 @@ class EditorMcpServer(_Params):
 
 class SessionSettings(_Params, forbid_unknown_fields=True):
     """Optional settings in `_meta.bough` of a new session or a fork. With `branch`, it works in a new worktree on that
-    git branch. `confirmFolder` is a person's confirmation that it may work in an unusual folder."""
+    git branch. `confirmFolder` is a person's confirmation that it may work in an unusual folder.
+    At the limit on sessions, `makeRoom` completes the one that has been idle longest."""
 
     agent: str | None = None
     branch: str | None = None
@@ -59,6 +60,7 @@ class SessionSettings(_Params, forbid_unknown_fields=True):
     effort: str | None = None
     title: str | None = None
     confirm_folder: bool = False
+    make_room: bool = False
 
 
 class EditorInitialize(_Params):

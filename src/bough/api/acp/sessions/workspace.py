@@ -45,6 +45,7 @@ async def open_session(services: Services, caller: Caller, editor: str, request:
             model=settings.model,
             effort=settings.effort,
             confirm_folder=settings.confirm_folder,
+            make_room=settings.make_room,
             mcp_server_ids=await mcp_servers.ids(services, caller, editor, request.mcp_servers),
         ),
     )

@@ -1,4 +1,4 @@
-"""`bough session`: declares the group, and creates, lists, shows and changes sessions."""
+"""`bough session`: declares the group, and lists, shows and changes sessions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import typer
 
 from bough.api.cli.approvals.approval import question
 from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option, server_names
-from bough.api.cli.framework import output, stream
-from bough.api.cli.framework.base import DONE, CommandContext, command
-from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
-from bough.api.cli.framework.completion import agents, ids
+from bough.api.cli.framework import output
+from bough.api.cli.framework.base import CommandContext, command
+from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.repos.repo import Limit, Offset, find_repo, open_folder
-from bough.api.cli.session import control
+from bough.api.cli.repos.repo import Limit, Offset, find_repo
+from bough.api.cli.session import control, create
 from bough.api.cli.session import prompt as prompt_command
 from bough.api.cli.session.control import print_state, state
 from bough.api.cli.session.options import (
@@ -23,20 +22,17 @@ from bough.api.cli.session.options import (
     Description,
     Effort,
     Env,
-    Files,
     Headless,
     Mode,
     Model,
     ProfileChoice,
     SandboxChoice,
     Title,
-    encode_files,
     merge_callback,
     parse_pairs,
 )
 from bough.api.cli.session.print_size import describe_size
-from bough.api.cli.session.prompt import Follow, SessionId, follow_session, read_text
-from bough.api.cli.worktree.find import find_worktree
+from bough.api.cli.session.prompt import SessionId
 
 SHOWN_QUEUE = 100
 
@@ -47,91 +43,7 @@ def add_to(root: typer.Typer) -> None:
     root.add_typer(app, name="session")
 
 
-@command(app, "new")
-def new(
-    ctx: CommandContext,
-    repo: Annotated[str, typer.Option("--repo", "-r", metavar="PATH|ID", help="Repo or folder to work in.")] = ".",
-    worktree: Annotated[
-        str | None, typer.Option("--worktree", "-w", metavar="BRANCH", help="Work in a new worktree on this branch.")
-    ] = None,
-    existing: Annotated[
-        str | None,
-        typer.Option(
-            "--in", metavar="WORKTREE", help="Work in this existing worktree.", autocompletion=ids("worktrees", "name")
-        ),
-    ] = None,
-    subfolder: Annotated[
-        str | None, typer.Option("--folder", metavar="PATH", help="Work in this folder of the repo or worktree.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", "-a", help="Agent; see bough agents.", autocompletion=agents)
-    ] = None,
-    title: Title = None,
-    description: Description = None,
-    mode: Mode = None,
-    model: Model = None,
-    effort: Effort = None,
-    mcp: Mcp = None,
-    context: Context = None,
-    env: Env = None,
-    headless: Headless = None,
-    sandbox: SandboxChoice = None,
-    profile: ProfileChoice = None,
-    prompt: Annotated[
-        str | None, typer.Option("--prompt", "-p", help="First prompt; - reads it from standard input.")
-    ] = None,
-    file: Files = None,
-    confirm_folder: Annotated[
-        bool,
-        typer.Option(
-            "--confirm-folder", help="Work there even if the folder contains Bough's data folder or belongs to git."
-        ),
-    ] = False,
-    follow: Follow = False,
-) -> int:
-    """Create a session; a new folder is registered as a repo."""
-    if follow and prompt is None:
-        raise typer.BadParameter("--follow needs a --prompt.")
-    if file and prompt is None:
-        raise typer.BadParameter("--file needs a --prompt.")
-    text = read_text(prompt) if prompt is not None else None
-    fields = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
-    fields |= {"effort": effort, "env": parse_pairs(env), "initialPrompt": text, "files": encode_files(file)}
-    fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
-    fields |= {"headless": None if headless == "server" else headless, "folder": subfolder}
-    fields["sandbox"] = None if sandbox == "inherit" else sandbox
-    fields["sandboxProfile"] = None if profile == "inherit" else profile
-    body: Json = {name: value for name, value in fields.items() if value is not None}
-    if existing is not None and worktree is not None:
-        raise typer.BadParameter(
-            "Use either --worktree, which creates a worktree, or --in, which names an existing one."
-        )
-    if existing is not None:
-        body["worktreeId"] = find_worktree(ctx.client, existing)
-    else:
-        body = open_folder(ctx.client, repo, whole=worktree is not None) | body
-    if worktree is not None:
-        body["worktree"] = {"branch": worktree}
-    if confirm_folder:
-        body["confirmFolder"] = True
-    cursor = stream.now(ctx.client) if follow else 0
-    answer = ctx.client.post("/api/sessions", body, SETUP_WITHIN if worktree else ANSWER_WITHIN)
-    created: Json = answer.value
-    for warning in created.get("warnings", []):
-        output.note(f"Warning: {warning}")
-    if follow:
-        if not ctx.json:
-            output.note(f"Session {short(created['id'])} ({created['agent']}, {created['permissionMode']}).")
-        return follow_session(ctx, created["id"], created["taskId"], cursor)
-    ctx.show(answer, _print_created)
-    return DONE
-
-
-def _print_created(session: Json) -> None:
-    short_id = short(session["id"])
-    output.line(f"Session {short_id}: {session['agent']}, {session['permissionMode']}, in {clean(session['cwd'])}")
-    hint = f"bough session watch {short_id}" if session["taskId"] else f"bough session prompt {short_id} -f TEXT"
-    output.note(f"Next: {hint}")
+command(app, "new")(create.new)
 
 
 @command(app, "list")

@@ -23,6 +23,7 @@ from bough.api.http.requests import (
 from bough.api.rest.worktrees import WorktreeRemoved, removed_answer
 from bough.core.sessions.cascades import Cascaded
 from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
+from bough.core.state.admission import MadeRoom
 from bough.core.transcripts import export
 from bough.core.transcripts import inherited as inheritance
 from bough.core.transcripts.files import NewFiles
@@ -76,10 +77,12 @@ class TaskList(msgspec.Struct, rename="camel"):
 
 
 class SessionCreated(Session):
-    """The new session, the task of its initial prompt, and warnings about its folder."""
+    """The new session, the task of its initial prompt, warnings about its folder, and the session that was completed to
+    make room for it."""
 
     task_id: str | None = None
     warnings: list[str] = msgspec.field(default_factory=list[str])
+    made_room: MadeRoom | None = None
 
 
 class SessionEnded(Session):
@@ -113,7 +116,12 @@ class Prompted(msgspec.Struct, rename="camel"):
 @post("/sessions", responses=errors(404, 409, 413, 429), summary="Create a session")
 async def create_session(services: Services, caller: Caller, data: JSONBody[NewSession]) -> SessionCreated:
     created = await services.worktree_sessions.create(with_key(caller, data.idempotency_key), data)
-    return SessionCreated(*_values(created.session), task_id=created.task_id, warnings=created.warnings)
+    return SessionCreated(
+        *_values(created.session),
+        task_id=created.task_id,
+        warnings=created.warnings,
+        made_room=created.made_room,
+    )
 
 
 @get("/sessions", responses=errors(404, 409), summary="List sessions, newest first")

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bough.core.state.end_reasons import IDLE, reason, reopen_unasked
+from bough.core.state.end_reasons import ENDED_WHILE_IDLE, reason, reopen_unasked
 from bough.core.state.enqueue import enqueue
 from bough.core.state.reports.quote_sessions import NO_CONSENT, quoted
 from bough.core.store import records
@@ -201,7 +201,7 @@ async def refuses(change: Change, parent: Session) -> str | None:
     or its worktree cannot be used."""
     if parent.archived:
         return "The parent was archived."
-    if parent.status != "active" and reason(parent) != IDLE:
+    if parent.status != "active" and reason(parent) not in ENDED_WHILE_IDLE:
         return f"The parent was ended ({parent.status})."
     if await change.tx.value(TREES.takes_no_reports, agent=parent.agent) is not None:
         return f"The parent's agent ({parent.agent}) would run the report as a command."

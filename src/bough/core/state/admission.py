@@ -1,0 +1,37 @@
+"""Admits new root sessions (T5): refuses one at the limit, or completes the session that has been idle longest."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bough.core.state import session as lifecycle
+from bough.core.state.end_reasons import MADE_ROOM
+from bough.core.state.session_limit import check_limit
+from bough.core.store.transactions import Change
+from bough.model.session import Caller, Session
+from bough.settings import Settings
+
+
+class MadeRoom(msgspec.Struct, rename="camel"):
+    """A session that was completed to make room for another; it can be resumed."""
+
+    id: str
+    title: str
+    agent: str
+    idle_since: str
+
+
+async def check_admission(change: Change, settings: Settings, caller: Caller, *, make_room: bool) -> Session | None:
+    """Raises `Busy` if a root session would be refused now. Otherwise returns the session whose end would make room,
+    if the limit is reached. Only people can end other people's sessions in this way."""
+    return await check_limit(change, settings, make_room=None if caller.kind == "session" else make_room)
+
+
+async def admit_new(change: Change, settings: Settings, caller: Caller, *, make_room: bool) -> MadeRoom | None:
+    """Admits a new root session, or raises `Busy`. Returns the session that was completed to make room for it."""
+    idle = await check_admission(change, settings, caller, make_room=make_room)
+    if idle is None:
+        return None
+    await lifecycle.end(change, idle, "completed", MADE_ROOM)
+    change.audit(caller, "session.completed", session_id=idle.id, subject_id=idle.id, reason=MADE_ROOM)
+    return MadeRoom(idle.id, idle.title, idle.agent, idle.active_at)

@@ -22,6 +22,8 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
     if children is None or command.invoke_without_command:
         yield name, command
     for child_name, child in (children or {}).items():
+        if child.hidden:
+            continue
         yield from _walk(f"{name} {child_name}", child)
 
 

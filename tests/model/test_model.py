@@ -36,15 +36,6 @@ def test_ids_sort_by_creation() -> None:
     assert abs(int(created[0].replace("-", "")[:12], 16) / 1000 - time.time()) < 60
 
 
-@given(st.integers(1, 40))
-def test_the_shortest_form_is_unique(count: int) -> None:
-    """R5: The short id shown to people identifies exactly one record."""
-    created = [ids.new_id() for _ in range(count)]
-    for value, short in ids.shortest_unique(created).items():
-        assert len(short) >= ids.SHORTEST
-        assert [other for other in created if other.startswith(short) or other.endswith(short)] == [value]
-
-
 @given(st.from_regex(r"[0-9a-fA-F-]{8,36}", fullmatch=True))
 def test_a_short_id_is_a_range(text: str) -> None:
     """R5: Accepts a part of an id in either case; the ids that start with it are a range."""

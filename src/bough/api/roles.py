@@ -53,6 +53,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/policy/explain
         GET /api/policy/rules
         GET /api/policy/rules/{rule_id}
+        GET /api/races
         GET /api/races/{race_id}
         GET /api/races/{race_id}/diff
         GET /api/repos

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
 import sys
@@ -21,6 +22,9 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 # Placeholders for option values in the help, for options that do not declare one.
 METAVARS = {"limit": "N", "offset": "N", "mode": "MODE", "form": "json|markdown"}
+
+# The names of commands that remove the group's noun; `rm` and `remove` work wherever there is one of them.
+REMOVALS = ("rm", "remove", "revoke", "cancel")
 
 # The commands that each module declares, in the order of the help.
 MODULES: dict[str, tuple[str, ...]] = {
@@ -89,7 +93,23 @@ def build(arguments: list[str] | None = None) -> Any:
     order = [name for names in MODULES.values() for name in names if name in tree.commands]
     tree.commands = {name: tree.commands[name] for name in order}
     _polish(tree)
+    _spell_removals(tree)
     return tree
+
+
+def _spell_removals(group: Any) -> None:
+    """Gives each command that removes something its other spellings, which the help does not list."""
+    commands: dict[str, Any] = group.commands
+    for spelling in REMOVALS:
+        if (remove := commands.get(spelling)) is not None:
+            for other in ("rm", "remove"):
+                if other not in commands:
+                    commands[other] = alias = copy.copy(remove)
+                    alias.name, alias.hidden = other, True
+            break
+    for child in list(commands.values()):
+        if hasattr(child, "commands"):
+            _spell_removals(child)
 
 
 def _polish(command: Any) -> None:

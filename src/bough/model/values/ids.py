@@ -55,19 +55,3 @@ def checked_short(text: str, noun: str) -> str:
 def prefix_range(short: str) -> tuple[str, str]:
     """Returns the half-open range of ids that start with `short`."""
     return short, short[:-1] + chr(ord(short[-1]) + 1)
-
-
-def shortest_unique(ids: list[str]) -> dict[str, str]:
-    """Returns the shortest unique form of each id: a prefix, or a suffix for ids created together."""
-    return {item_id: _shortest(item_id, ids) for item_id in ids}
-
-
-def _shortest(item_id: str, ids: list[str]) -> str:
-    others = [other for other in ids if other != item_id]
-    for length in range(SHORTEST, 14):
-        if not any(other.startswith(item_id[:length]) for other in others):
-            return item_id[:length].rstrip("-")
-    for length in range(SHORTEST, LENGTH):
-        if not any(other.endswith(item_id[-length:]) for other in others):
-            return item_id[-length:].lstrip("-")
-    return item_id

@@ -7,6 +7,19 @@ VALUES (:id, :session_id, :kind, :prompt, :cwd, :start_sha, :head_sha, :now, :no
 -- Returns one race.
 SELECT * FROM races WHERE id = :id
 
+-- name: page
+-- Lists all races that still have racers, newest first.
+SELECT * FROM races WHERE EXISTS (SELECT 1 FROM sessions WHERE race_id = races.id)
+ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+
+-- name: count
+-- Counts all races that still have racers.
+SELECT count(*) FROM races WHERE EXISTS (SELECT 1 FROM sessions WHERE race_id = races.id)
+
+-- name: racers_of
+-- Lists some races with the sessions that run in each, by their numbers.
+SELECT race_id, id FROM sessions WHERE race_id IN :race_ids ORDER BY race_id, race_number
+
 -- name: of_tree
 -- Lists the races that began at sessions of a tree, newest first.
 SELECT r.* FROM races r JOIN sessions s ON s.id = r.session_id WHERE s.root_session_id = :root

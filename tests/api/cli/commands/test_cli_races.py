@@ -60,3 +60,23 @@ async def test_the_result_is_kept_as_uncommitted_changes(server: Running, cli: C
     assert (await cli(*undo.removeprefix("To undo this: bough ").split())).out.startswith("removed  a.txt")
     alone = await cli("race", "start", session["id"], "x", "-w", "demo")
     assert alone.code == 1 and "(bad_request)" in alone.err
+
+
+async def test_races_are_listed(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """B6, O5: `race list` shows all races, newest first, or those of one tree, over REST too."""
+    assert "No races" in (await cli("race", "list")).out
+    other = await server.client.session(session["repoId"], title="other")
+    started: list[dict[str, Any]] = []
+    for name, source in (("one", session["id"]), ("two", other["id"])):
+        arguments = ("race", "start", source, f"[[say {name}]]", "-w", "demo", "-w", "demo", "--json")
+        started.append(json.loads((await cli(*arguments)).out))
+    listed = await cli("race", "list")
+    rows = listed.out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == [race["raceId"][-8:] for race in reversed(started)]
+    assert "[[say two]]" in rows[0] and other["id"][-8:] in rows[0]
+    of_tree = await cli("race", "list", "--session", session["id"])
+    assert "[[say one]]" in of_tree.out and "[[say two]]" not in of_tree.out
+    page = await server.client.get("/api/races?limit=1&offset=1")
+    assert (page["total"], [race["raceId"] for race in page["races"]]) == (2, [started[0]["raceId"]])
+    assert page["races"][0]["sessionIds"] == [racer["sessionId"] for racer in started[0]["sessions"]]
+    assert json.loads((await cli("race", "list", "--json")).out)["total"] == 2

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.api.cli.cli_program import Cli, start
 from tests.api.cli.cli_terminal import line_to, terminal
+from tests.support.eventually import eventually
 from tests.support.server import Running
 
 
@@ -187,3 +188,55 @@ async def test_watching_everything(server: Running, session: dict[str, Any]) -> 
         program.process.send_signal(signal.SIGINT)
         ended = await program.end()
         assert ended.code == 0 and ended.err.endswith("Stopped watching; running turns continue.\n")
+
+
+async def test_watching_a_session_that_has_ended(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: `session watch` of a session that does nothing shows its last turn; it returns if the session has ended."""
+    await server.client.ask(session["id"], "[[say first turn]]")
+    await server.client.ask(session["id"], "[[say last turn]]")
+    program = await start("session", "watch", session["id"], BOUGH_DATA=str(server.data))
+    await program.until("> [[say last turn]]\n\nlast turn\n")
+    program.process.send_signal(signal.SIGINT)
+    assert "first turn" not in (await program.end()).out
+    await server.client.post(f"/api/sessions/{session['id']}/complete")
+    watched = await cli("session", "watch", session["id"])
+    assert (watched.code, watched.out) == (0, "> [[say last turn]]\n\nlast turn\n")
+    assert "The session is completed. Reopen it: bough session resume" in watched.err
+
+
+async def test_what_was_followed_is_read(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """O5: A turn that somebody followed to its end, or watched, is not unread; one that a script followed is."""
+
+    async def unread() -> int:
+        return (await server.client.get("/api/home"))["counts"]["review"]
+
+    async def is_read() -> bool:
+        return await unread() == 0
+
+    assert (await cli("session", "prompt", session["id"], "[[say a]]", "-f")).code == 0
+    assert await unread() == 0
+    assert (await cli("session", "prompt", session["id"], "[[say b]]", "-f", "--json")).code == 0
+    assert await unread() == 1
+    program = await start("session", "watch", session["id"], BOUGH_DATA=str(server.data))
+    await eventually(is_read)
+    await server.client.ask(session["id"], "[[say c]]")
+    await program.until("> [[say c]]")
+    await eventually(is_read)
+    program.process.send_signal(signal.SIGINT)
+    assert (await program.end()).code == 0
+
+
+async def test_a_question_shows_the_change(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """P4, O5: A question about an edit shows its diff, at the terminal where it is asked and in `approval show`."""
+    await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"permissionMode": "ask"})
+    (server.root / "repo" / "bird.txt").write_text("sparrow\nrobin\n")
+    turn = "[[write bird.txt sparrow\nwren\n]]"
+    async with terminal("session", "prompt", session["id"], turn, "-f", BOUGH_DATA=str(server.data)) as screen:
+        await screen.until("(n): ")
+        asked = await server.client.approval(session["id"])
+        plain = screen.screen
+        screen.type("y\n")
+        assert await screen.end() == 0
+    shown = (await cli("approval", "show", asked["id"])).out
+    for text in ("-robin", "+wren"):
+        assert text in plain and text in shown, plain

@@ -50,36 +50,41 @@ def about(approval: Json, cwd: str = "") -> str:
 
 def draw(approval: Json) -> None:
     """Prints the full command or changes, or the raw tool call if there is neither."""
+    lines = list(describe(approval))
+    for text, style in lines or [(_as_json(part(approval, "toolCall")), "dim")]:
+        output.line(text, style)
+
+
+def describe(approval: Json) -> Iterator[tuple[str, str]]:
+    """Yields the lines of the full command, changes or arguments, each with its style; nothing for other tool calls."""
     call = part(approval, "toolCall")
     if (name := tool(approval)) is not None:
-        output.line(clean(name), "bold")
-        _draw_arguments(part(call, "arguments"))
+        yield clean(name), "bold"
+        for text in _arguments(part(call, "arguments")):
+            yield text, ""
         return
-    line, changes = command(approval), diffs(approval)
+    line = command(approval)
     if line is not None:
         for number, text in enumerate(line.split("\n")):
-            output.line(f"{'  ' if number else '$ '}{text}", "bold")
+            yield f"{'  ' if number else '$ '}{text}", "bold"
         more = {name: value for name, value in part(call, "rawInput").items() if name != "command"}
         if more:
-            output.line(_as_json(more), "dim")
-    for change in changes:
+            yield _as_json(more), "dim"
+    for change in diffs(approval):
         for text in _lines(change):
-            output.line(text, STYLES.get(text[:1], ""))
-    if line is None and not changes:
-        output.line(_as_json(call), "dim")
+            yield text, STYLES.get(text[:1], "")
 
 
-def _draw_arguments(arguments: Json) -> None:
-    """Prints each argument on one line; multi-line texts below their names."""
+def _arguments(arguments: Json) -> Iterator[str]:
+    """Yields each argument on one line; multi-line texts below their names."""
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines = clean(text).split("\n")
         if len(lines) == 1:
-            output.line(f"  {clean(name)}: {lines[0]}")
+            yield f"  {clean(name)}: {lines[0]}"
             continue
-        output.line(f"  {clean(name)}:")
-        for line in lines:
-            output.line(f"    {line}")
+        yield f"  {clean(name)}:"
+        yield from (f"    {line}" for line in lines)
 
 
 def _as_json(value: Json) -> str:

@@ -72,7 +72,7 @@ def list_servers(ctx: CommandContext, limit: Limit = 20, offset: Offset = 0) -> 
 
     def render(page: Any) -> None:
         rows: list[Json] = page["mcpServers"]
-        ids = short_forms([row["id"] for row in rows], complete=page["total"] == len(rows))
+        ids = short_forms([row["id"] for row in rows])
         output.table(
             ("ID", "NAME", "TRANSPORT", "ENABLED", "WHERE"),
             [(ids[row["id"]], row["name"], row["transport"], _enabled(row), _where(row)) for row in rows],

@@ -10,7 +10,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import ids
-from bough.api.cli.framework.formats import brief, short, short_forms
+from bough.api.cli.framework.formats import ago, brief, short, short_forms
+from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.prompt import SessionId, read_text
 
 app = typer.Typer(
@@ -19,7 +20,12 @@ app = typer.Typer(
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
-RaceId = Annotated[str, typer.Argument(metavar="RACE", help="Race id, or 8 characters of it.")]
+RaceId = Annotated[
+    str,
+    typer.Argument(
+        metavar="RACE", help="Race id, or 8 characters of it.", autocompletion=ids("races", "prompt", key="raceId")
+    ),
+]
 Winner = Annotated[
     str,
     typer.Argument(
@@ -75,6 +81,49 @@ def start(
         output.line(f"Race {short(race['raceId'])}. See its progress: bough race show {short(race['raceId'])}")
 
     ctx.show(ctx.client.post(path("sessions", session, "race"), body, SETUP_WITHIN), render)
+
+
+@command(app, "list")
+def list_races(
+    ctx: CommandContext,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            "--session",
+            "-s",
+            metavar="SESSION",
+            help="Only races of this session's tree.",
+            autocompletion=ids("sessions", "title"),
+        ),
+    ] = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> None:
+    """List races, newest first."""
+    address = path("sessions", session, "races") if session is not None else path("races")
+
+    def render(page: Any) -> None:
+        rows: list[Json] = page["races"]
+        forms = short_forms([row["raceId"] for row in rows])
+        output.table(
+            ("ID", "SESSION", "RACERS", "KEPT", "STARTED", "PROMPT"),
+            [
+                (
+                    forms[row["raceId"]],
+                    short(row["sessionId"]) if row["sessionId"] else "",
+                    str(len(row["sessionIds"])),
+                    short(row["keptSessionId"]) if row["keptSessionId"] else "",
+                    ago(row["createdAt"]),
+                    brief(row["prompt"], 200),
+                )
+                for row in rows
+            ],
+            flexible="PROMPT",
+            empty="No races. Start one: bough race start SESSION PROMPT --with AGENT --with AGENT",
+        )
+        output.more(page, len(rows))
+
+    ctx.show(ctx.client.get(address, limit=limit, offset=offset), render)
 
 
 @command(app, "show")

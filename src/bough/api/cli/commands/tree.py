@@ -19,8 +19,6 @@ from bough.errors import NotFound
 
 KINDS = {"root": "●", "fork": "fork", "subsession": "spawn", "btw": "btw"}
 COLUMNS = ("SESSION", "ID", "AGENT", "STATE", "QUEUE", "ASKS", "TURNS", "TOKENS", "COST", "WORKTREE")
-# Titles are never truncated below this.
-NARROWEST = 16
 LONGEST_TITLE = 200
 # The first columns, which are shown even if they are empty.
 ALWAYS = 4
@@ -157,18 +155,10 @@ def print_tree(tree_row: Json) -> None:
 
 
 def _table(rows: list[list[str]]) -> None:
-    """Prints the table without empty columns; titles are truncated so that the other columns fit."""
+    """Prints the table without empty columns."""
     used = [index for index in range(len(COLUMNS)) if index < ALWAYS or any(row[index] for row in rows)]
-    other_columns = sum(2 + max(len(COLUMNS[index]), *(len(row[index]) for row in rows)) for index in used if index)
-    available = output.width() - other_columns
-    for row in rows:
-        name = row[0]
-        indent = len(name) - len(name.lstrip("│├└─ "))
-        most = max(available, indent + NARROWEST)
-        row[0] = name if len(name) <= most else name[: most - 1] + "…"
-    output.table(
-        [COLUMNS[index] for index in used], [[row[index] for index in used] for row in rows], flexible="ID", empty=""
-    )
+    names = [COLUMNS[index] for index in used]
+    output.table(names, [[row[index] for index in used] for row in rows], flexible="SESSION", empty="")
 
 
 def _cells(node: Json, form: str, parent: Json | None) -> tuple[str, ...]:

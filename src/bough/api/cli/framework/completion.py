@@ -18,14 +18,14 @@ OFFERED = 50
 Completer = Callable[[typer.Context, str], list[tuple[str, str]]]
 
 
-def ids(path: str, label: str | Callable[[Json], str], **query: Any) -> Completer:
+def ids(path: str, label: str | Callable[[Json], str], *, key: str = "id", **query: Any) -> Completer:
     """Returns a completer for the ids of one kind of record, each with its label; the path ends with the noun."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         rows = _ask(ctx, f"/api/{path}", path.rpartition("/")[2], **query)
-        short = short_forms([row["id"] for row in rows])
+        short = short_forms([row[key] for row in rows])
         labels = [label(row) if callable(label) else str(row[label]) for row in rows]
-        offered = [(short[row["id"]], brief(text, 60)) for row, text in zip(rows, labels, strict=True)]
+        offered = [(short[row[key]], brief(text, 60)) for row, text in zip(rows, labels, strict=True)]
         return [item for item in offered if item[0].startswith(incomplete)]
 
     return complete

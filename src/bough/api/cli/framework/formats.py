@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from bough.api.cli.framework.terminal_safety import clean
-from bough.model.values.ids import LENGTH, SHORTEST, shortest_unique
+from bough.model.values.ids import LENGTH, SHORTEST
 
 _SPACES = re.compile(r"\s+")
 # A full id that is a word of its own; one inside a path or a link is not matched.
@@ -29,11 +29,8 @@ def short(full_id: str, known: Iterable[str] = ()) -> str:
     return full_id
 
 
-def short_forms(ids: list[str], *, complete: bool = False) -> dict[str, str]:
-    """Returns the short form of each id in a list. Ids created in the same minute begin alike, so beginnings are used
-    only if the list is complete."""
-    if complete:
-        return shortest_unique(ids)
+def short_forms(ids: list[str]) -> dict[str, str]:
+    """Returns the short form of each id in a list: its end, so that a record has the same form everywhere."""
     return {full_id: short(full_id, ids) for full_id in ids}
 
 

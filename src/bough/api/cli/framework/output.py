@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 # Output to a pipe is never truncated.
 PIPE_WIDTH = 10_000
 NARROWEST = 12
+# Cells are not truncated below this; their columns are left out instead.
+SHORTEST_CELL = 6
 GAP = 2
+# An id, or a short form of one, as every command takes it.
+_ID = re.compile(r"[0-9a-f-]{8,36}")
 STATES = {
     "active": "green",
     "completed": "dim",
@@ -94,8 +99,8 @@ def document(value: Any) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: str, empty: str) -> None:
-    """Prints rows under headings, one line each; the flexible column is truncated so that the others fit."""
-    from rich.cells import cell_len
+    """Prints rows under headings, one line each, within the width of the terminal. Ids are always whole: first the
+    flexible column is truncated, then the widest others, and then columns are left out, the last ones first."""
     from rich.table import Table
     from rich.text import Text
 
@@ -103,16 +108,55 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: st
         line(empty, "dim")
         return
     rows = [[clean(cell) for cell in row] for row in rows]
-    stretch = columns.index(flexible)
-    widths = [max(cell_len(row[index]) for row in [columns, *rows]) for index in range(len(columns))]
-    available = console().width - sum(widths) + widths[stretch] - GAP * (len(columns) - 1)
+    widths = fit(columns, rows, columns.index(flexible), console().width)
     grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", collapse_padding=True)
-    for name in columns:
-        grid.add_column(name, no_wrap=True)
+    for index in widths:
+        grid.add_column(brief(columns[index], widths[index]), no_wrap=True)
     for row in rows:
-        cells = [brief(cell, max(available, NARROWEST)) if index == stretch else cell for index, cell in enumerate(row)]
-        grid.add_row(*(Text(cell, style=STATES.get(cell, "")) for cell in cells))
+        cells = [_fitted(row[index], widths[index]) for index in widths]
+        styles = [STATES.get(row[index], "") for index in widths]
+        grid.add_row(*(Text(cell, style=style) for cell, style in zip(cells, styles, strict=True)))
     console().print(grid)
+
+
+def fit(columns: Sequence[str], rows: Sequence[Sequence[str]], flexible: int, available: int) -> dict[int, int]:
+    """Returns the columns that fit into a line, each with its width."""
+    from rich.cells import cell_len
+
+    widths = {
+        index: max(cell_len(cell) for cell in (name, *(row[index] for row in rows)))
+        for index, name in enumerate(columns)
+    }
+    cells_of = {index: [row[index] for row in rows if row[index]] for index in widths}
+    ids = {index for index, cells in cells_of.items() if cells and all(_ID.fullmatch(cell) for cell in cells)}
+
+    def excess() -> int:
+        return sum(widths.values()) + GAP * (len(widths) - 1) - available
+
+    if flexible not in ids:
+        widths[flexible] = max(widths[flexible] - max(excess(), 0), min(widths[flexible], NARROWEST))
+    while excess() > 0:
+        others = [index for index in widths if index not in ids and widths[index] > SHORTEST_CELL and index != flexible]
+        if not others:
+            break
+        widths[max(others, key=lambda index: widths[index])] -= 1
+    # The first column and the flexible one say which row it is.
+    dropped = [index for index in reversed(widths) if index not in (*ids, 0, flexible)]
+    while excess() > 0 and dropped:
+        del widths[dropped.pop(0)]
+    if flexible not in ids:
+        left = available - sum(widths.values()) - GAP * (len(widths) - 1) + widths[flexible]
+        needed = max(cell_len(cell) for cell in (columns[flexible], *cells_of[flexible]))
+        widths[flexible] = max(min(needed, left), 1)
+    return widths
+
+
+def _fitted(text: str, most: int) -> str:
+    """Truncates a cell to one line; unlike `brief`, it keeps spaces, which draw the branches of a tree."""
+    from rich.cells import cell_len, set_cell_size
+
+    text = text.replace("\n", " ").replace("\t", " ")
+    return text if cell_len(text) <= most else set_cell_size(text, most - 1).rstrip() + "…"
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:

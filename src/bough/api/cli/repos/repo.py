@@ -57,7 +57,7 @@ def list_repos(ctx: CommandContext, limit: Limit = 20, offset: Offset = 0) -> No
 
     def render(page: Any) -> None:
         rows: list[Json] = page["repos"]
-        ids = short_forms([row["id"] for row in rows], complete=page["total"] == len(rows))
+        ids = short_forms([row["id"] for row in rows])
         output.table(
             ("ID", "NAME", "KIND", "BRANCH", "PATH"),
             [

@@ -3,12 +3,14 @@ the person presses Ctrl-C."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import termios
 from dataclasses import dataclass
 
 from bough.api.cli.approvals.approval import decide, question
+from bough.api.cli.approvals.details import describe
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, part, parts, path
@@ -19,10 +21,15 @@ from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
 from bough.api.cli.session.silence import SilenceWatch
-from bough.model.task import EARLY_ENDS, TERMINAL
+from bough.errors import BoughError
+from bough.model.task import EARLY_ENDS, IN_FLIGHT, TERMINAL
 
 # After a gap in the stream, this many messages are read again; a turn rarely has more.
 CATCH_UP = 500
+UNDER_WAY = ",".join((*IN_FLIGHT, "interrupted"))
+AT_REST = ("idle", "not_started")
+# Lines of a change or a command that are shown with a question; a longer one would push the question's start away.
+LONGEST_SUBJECT = 60
 ANSWERS = {
     **dict.fromkeys(("y", "yes", "allow"), "allow"),
     **dict.fromkeys(("a", "always"), "allow_always"),
@@ -58,6 +65,12 @@ def follow(ctx: CommandContext, followed: FollowTarget, cursor: int) -> int:
                 f"Stop it: bough session stop {short(followed.session_id)}"
             )
             return FAILED
+
+
+def _describe_end(session: Json) -> str:
+    if session["status"] == "error":
+        return "The session ended in an error."
+    return f"The session is {session['status']}. Reopen it: bough session resume {short(session['id'])}"
 
 
 class Follower:
@@ -100,6 +113,13 @@ class Follower:
         """Prints the session for people."""
         if self._followed.task_id is None:
             self._catch_up()
+            session: Json = self._ctx.client.get(path("sessions", self._followed.session_id), messages=False).value
+            if session["activity"] in AT_REST:
+                self._mark_seen()
+            if session["status"] != "active":
+                self.leave()
+                output.note(_describe_end(session))
+                return DONE
         while True:
             self._ask()
             left, patience = self._order.left(), self._silence.left()
@@ -180,18 +200,35 @@ class Follower:
     def _catch_up(self) -> int | None:
         """Reads what the stream did not deliver: the running turn's messages, pending approvals, the task's status."""
         client, session_id = self._ctx.client, self._followed.session_id
-        tasks: list[Json] = client.get(path("sessions", session_id, "tasks"), limit=CATCH_UP).value["tasks"]
-        running = {task["id"] for task in tasks if task["status"] not in (*TERMINAL, "queued")}
+        tasks: list[Json] = client.get(path("sessions", session_id, "tasks"), status=UNDER_WAY).value["tasks"]
+        running = {task["id"] for task in tasks}
         for task in tasks:
             self._silence.take({"type": "task.patched", "data": task})
-        shown_tasks = {self._followed.task_id} if self._followed.task_id else running
-        for message in client.get(path("sessions", session_id, "messages"), limit=CATCH_UP).value:
+        messages: list[Json] = client.get(path("sessions", session_id, "messages"), limit=CATCH_UP).value
+        shown_tasks = {self._followed.task_id} if self._followed.task_id else running or self._last_turn(messages)
+        for message in messages:
             if message["taskId"] in shown_tasks or self.talk.knows(message["id"]):
                 self._take({"type": "message.patched", "data": message})
         self._order.let_go()
         for approval in client.get("/api/approvals", status="pending", sessionId=session_id).value["approvals"]:
             self._approval(approval)
         return self._ended({"type": "task.patched", "data": self._task()}) if self._followed.task_id else None
+
+    def _last_turn(self, messages: list[Json]) -> set[str]:
+        """Returns the task of the last turn, which is shown while none is running."""
+        queued: list[Json] = self._ctx.client.get(
+            path("sessions", self._followed.session_id, "tasks"), status="queued", limit=CATCH_UP
+        ).value["tasks"]
+        waiting = {None, *(task["id"] for task in queued)}
+        last = next((message["taskId"] for message in reversed(messages) if message["taskId"] not in waiting), None)
+        return {last} if last is not None else set()
+
+    def _mark_seen(self) -> None:
+        """Marks the session as read: a person has followed it to the end of its turn."""
+        if not self._ctx.json:
+            # A viewer may not mark it, and a server that goes away meanwhile is no failure of the turn.
+            with contextlib.suppress(BoughError):
+                self._ctx.client.post(path("sessions", self._followed.session_id, "seen"))
 
     def _task(self) -> Json:
         return self._ctx.client.get(path("tasks", self._followed.task_id or "")).value
@@ -201,7 +238,10 @@ class Follower:
         if event["type"] != "task.patched":
             return None
         task: Json = event["data"]
-        if task["status"] not in TERMINAL or self._followed.task_id is None or task["id"] != self._followed.task_id:
+        if task["status"] not in TERMINAL or self._followed.task_id not in (None, task["id"]):
+            return None
+        self._mark_seen()
+        if self._followed.task_id is None:
             return None
         # An early end is no success, although the agent calls the turn complete.
         code = DONE if task["status"] == "completed" and task["stopReason"] not in EARLY_ENDS else FAILED
@@ -242,15 +282,23 @@ class Follower:
             return
         self._asked, approval = next(iter(self._questions.items()))
         self.talk.line(question(approval), "bold yellow")
-        call = part(approval, "toolCall")
-        for location in parts(call, "locations"):
-            self.talk.line(f"  {brief(str(location.get('path')), 500)}", "dim")
-        command = part(call, "rawInput").get("command")
-        if command and str(command) not in approval["title"]:
-            self.talk.line(f"  {brief(str(command), 1000)}", "dim")
+        self._print_subject(approval)
         # Discard what was typed before the question appeared.
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         self._prompt()
+
+    def _print_subject(self, approval: Json) -> None:
+        """Prints the changes that the agent wants to make or the command that it wants to run, or else the files."""
+        lines = list(describe(approval))
+        shown = [line for line in lines if line[0] != f"$ {approval['title']}"]
+        for text, style in shown[:LONGEST_SUBJECT]:
+            self.talk.line(f"  {text}", style or "dim")
+        if len(shown) > LONGEST_SUBJECT:
+            rest = f"{len(shown) - LONGEST_SUBJECT} more lines: bough approval show {short(approval['id'])}"
+            self.talk.line(f"  … {rest}", "dim")
+        if not lines:
+            for location in parts(part(approval, "toolCall"), "locations"):
+                self.talk.line(f"  {brief(str(location.get('path')), 500)}", "dim")
 
     def _prompt(self) -> None:
         console = output.console()

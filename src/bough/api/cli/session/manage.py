@@ -197,7 +197,6 @@ command(app, "resume")(control.resume)
 command(app, "complete")(control.complete)
 command(app, "archive")(control.archive)
 command(app, "rm")(control.remove)
-command(app, "remove", hidden=True)(control.remove)
 
 
 @command(app, "set")

@@ -44,6 +44,12 @@ async def list_races(services: Services, session_id: Id, limit: Limit = LIMIT, o
     return RaceList(page.rows, page.total, page.limit, page.offset)
 
 
+@get("/races", responses=errors(), summary="List the races of all trees, newest first")
+async def list_all_races(services: Services, limit: Limit = LIMIT, offset: Offset = 0) -> RaceList:
+    page = await services.race_statuses.list_all(limit, offset)
+    return RaceList(page.rows, page.total, page.limit, page.offset)
+
+
 @get("/races/{race_id:str}", responses=errors(404, 409), summary="Get a race and the state of its racers")
 async def get_race(services: Services, race_id: Id, full: Full = False) -> Race:
     return await services.race_statuses.get(race_id, full=full)
@@ -64,4 +70,6 @@ async def keep_racer(services: Services, caller: Caller, race_id: Id, data: JSON
     return await services.race_results.keep(with_key(caller, data.idempotency_key), race_id, data)
 
 
-router = Router("/api", route_handlers=[start_race, list_races, get_race, diff_race, keep_racer], tags=["races"])
+router = Router(
+    "/api", route_handlers=[start_race, list_all_races, list_races, get_race, diff_race, keep_racer], tags=["races"]
+)

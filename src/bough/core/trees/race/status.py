@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -73,10 +74,11 @@ class Race(msgspec.Struct, rename="camel"):
 
 
 class RaceBrief(msgspec.Struct, rename="camel"):
-    """A race of a tree in short: its racers, in the order of the request, and the one that was kept."""
+    """A race in short: its prompt, its racers, in the order of the request, and the one that was kept."""
 
     race_id: str
     session_id: str | None
+    prompt: str
     created_at: str
     session_ids: list[str]
     kept_session_id: str | None
@@ -115,6 +117,17 @@ class RaceStatuses:
             kept_session_id=race.kept_session_id,
             contenders=standings,
         )
+
+    async def list_all(self, limit: int, offset: int) -> Page[RaceBrief]:
+        """Lists the races of all trees, newest first."""
+
+        async def work(tx: Tx) -> Page[RaceBrief]:
+            races = await tx.all(RACES.page, RaceRow, limit=limit, offset=offset)
+            race_ids = tuple(race.id for race in races)
+            pairs = await tx.all(RACES.racers_of, tuple[str, str], race_ids=race_ids) if race_ids else []
+            return Page(_briefs(races, pairs), await tx.value(RACES.count) or 0, limit, offset)
+
+        return await self._store.read(work)
 
     async def list(self, session_id: str, limit: int, offset: int) -> Page[RaceBrief]:
         """Lists the races of the tree that a session belongs to, newest first."""
@@ -188,12 +201,18 @@ def _is_going(worktree: Worktree) -> bool:
 
 async def _of_tree(tx: Tx, session_id: str) -> list[RaceBrief]:
     root = (await records.session(tx, session_id)).root_session_id
+    pairs = await tx.all(RACES.racers_of_tree, tuple[str, str], root=root)
+    return _briefs(await tx.all(RACES.of_tree, RaceRow, root=root), pairs)
+
+
+def _briefs(races: Sequence[RaceRow], pairs: Sequence[tuple[str, str]]) -> list[RaceBrief]:
+    """Joins races with the pairs of a race and one of its racers; leaves out races whose racers are all purged."""
     session_ids: dict[str, list[str]] = {}
-    for race_id, racer_id in await tx.all(RACES.racers_of_tree, tuple[str, str], root=root):
+    for race_id, racer_id in pairs:
         session_ids.setdefault(race_id, []).append(racer_id)
     return [
-        RaceBrief(race.id, race.session_id, race.created_at, session_ids[race.id], race.kept_session_id)
-        for race in await tx.all(RACES.of_tree, RaceRow, root=root)
+        RaceBrief(race.id, race.session_id, race.prompt, race.created_at, session_ids[race.id], race.kept_session_id)
+        for race in races
         if race.id in session_ids
     ]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 from bough.errors import Busy
 
@@ -19,13 +21,32 @@ def only_one(data: Path) -> Generator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Busy(
-                "data_folder_in_use",
-                f"Another Bough server is running on {data}. Stop it, or choose another folder with --data.",
-            ) from None
+            raise _held(data, handle) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+def _held(data: Path, handle: int) -> Busy:
+    """Names the process that holds the lock, and its address once it has announced one."""
+    holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
+    try:
+        announced: dict[str, Any] = json.loads((data / "server.json").read_bytes())
+        # A server that is still starting has not replaced the file of the last one.
+        url = str(announced["url"]) if str(announced["pid"]) == holder else None
+    except (OSError, ValueError, KeyError, TypeError):
+        url = None
+    who = ", ".join(part for part in (f"process {holder}" if holder else "", f"at {url}" if url else "") if part)
+    stop = f"Stop it (kill {holder})" if holder.isdigit() else "Stop it"
+    return Busy(
+        "data_folder_in_use",
+        f"Another Bough server is running on {data}{f' ({who})' if who else ''}. {stop}, or choose another folder with "
+        "--data.",
+        **({"pid": int(holder)} if holder.isdigit() else {}),
+        **({"url": url} if url else {}),
+    )
 
 
 def in_use(data: Path) -> bool:

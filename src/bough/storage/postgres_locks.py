@@ -81,7 +81,9 @@ async def own(url: str, name: str) -> AsyncGenerator[None]:
 
 
 def _held(name: str) -> Busy:
-    return Busy("database_in_use", f"Another process holds '{name}' of this database.", name=name)
+    return Busy(
+        "database_in_use", f"Another process holds '{name}' of this database. Stop that server first.", name=name
+    )
 
 
 async def _take(url: str, name: str, mine: tuple[int, str] | None = None) -> _Lock | None:

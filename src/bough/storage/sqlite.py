@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from bough.errors import Busy, Internal, Invalid, Unavailable
 from bough.storage.backend import Listeners, Tx
-from bough.storage.sqlite_file import DatabaseFile
+from bough.storage.sqlite_file import DatabaseFile, damage
 from bough.storage.sqlite_tx import SqliteTx, Synchronous, connect, drive, translate
 from bough.storage.sqlite_writer import Writer
 
@@ -73,7 +73,7 @@ class SqliteBackend:
             if isinstance(error, sqlite3.Error):
                 reason = translate(error)
                 if reason.code == "database_damaged":
-                    reason = Invalid("not_a_database", f"{path} is not a SQLite database, or is damaged: {error}.")
+                    reason = Invalid("not_a_database", damage(path, error))
                 raise reason from error
             raise
         return cls(path, writer, reader, threads)
@@ -129,7 +129,7 @@ class SqliteBackend:
                 holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"
                 raise Busy(
                     "database_in_use",
-                    f"Process {holder} holds '{name}' of {self.path}.",
+                    f"Process {holder} holds '{name}' of {self.path}. Stop that server, or choose another database.",
                     name=name,
                     holder=holder,
                 ) from error

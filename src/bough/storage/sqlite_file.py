@@ -4,6 +4,7 @@ would go on writing into a file that nobody will find again."""
 from __future__ import annotations
 
 import os
+from glob import escape
 from pathlib import Path
 
 from bough.errors import Unavailable
@@ -66,6 +67,17 @@ class DatabaseFile:
             f"The database file {path} {what}. Nothing is stored until the server is restarted with the file back in "
             "place, or with a restored backup.",
         )
+
+
+def damage(path: Path, error: Exception) -> str:
+    """Says that a file is no SQLite database, or a damaged one, and how to go on."""
+    copies = sorted(path.parent.glob(f"{escape(path.name)}.*.bak"), key=lambda copy: copy.stat().st_mtime)
+    copy = f"copy {copies[-1]} to its place" if copies else "put a backup in its place"
+    return (
+        f"{path} is not a SQLite database, or is damaged: {error}. Stop the server, move the file away together with "
+        f"{path.name}-wal and {path.name}-shm, {copy}, and start again. Without a backup, `sqlite3 {path.name} "
+        ".recover` prints what can be saved."
+    )
 
 
 def _size_of(header: bytes) -> int:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from bough.errors import BoughError, Conflict, Internal, Invalid, Unavailable
 from bough.storage.backend import Tx, TxState
 from bough.storage.queries import Query, Statement
+from bough.storage.sqlite_file import damage
 
 T = TypeVar("T")
 Synchronous = Literal["NORMAL", "FULL"]
@@ -45,6 +46,12 @@ _FAILING = (
 )
 
 
+class FileConnection(sqlite3.Connection):
+    """A connection that knows its file, for messages about it."""
+
+    path: Path
+
+
 def connect(path: Path, *, synchronous: Synchronous = "NORMAL", read_only: bool = False) -> sqlite3.Connection:
     """Opens the file with our settings. A new file is readable by its owner only, because it holds tokens."""
     if not read_only:
@@ -56,7 +63,9 @@ def connect(path: Path, *, synchronous: Synchronous = "NORMAL", read_only: bool 
         isolation_level=None,
         check_same_thread=False,
         cached_statements=STATEMENTS_KEPT,
+        factory=FileConnection,
     )
+    connection.path = path
     try:
         _configure(connection, path, synchronous, read_only)
     except BaseException:
@@ -109,8 +118,8 @@ def _foreign_await() -> Internal:
     )
 
 
-def translate(error: sqlite3.Error, *, reading: bool = False) -> BoughError:
-    """Translates an error of SQLite. `reading`: on a connection that is not meant to write."""
+def translate(error: sqlite3.Error, *, reading: bool = False, path: Path | None = None) -> BoughError:
+    """Translates an error of SQLite. `reading`: on a connection that is not meant to write. `path`: of its file."""
     name: str = getattr(error, "sqlite_errorname", "")
     if reading and name == "SQLITE_READONLY":
         return Internal("read_writes", "A read tried to write.")
@@ -121,7 +130,7 @@ def translate(error: sqlite3.Error, *, reading: bool = False) -> BoughError:
     if name.startswith("SQLITE_FULL"):
         return Unavailable("disk_full", "The disk of the database is full. Free some space on it.")
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return Unavailable("database_damaged", f"The database file is damaged: {error}.")
+        return Unavailable("database_damaged", damage(path, error) if path else f"The database is damaged: {error}.")
     if name.startswith(_FAILING):
         return Unavailable("database_unavailable", f"The database cannot be read or written: {error} ({name}).")
     return Internal("database_error", f"{name or 'sqlite3'}: {error}")
@@ -160,7 +169,8 @@ class SqliteTx(TxState):
             cursor = self._connection.execute(statement.sql, values)
             return statement, cursor, cursor.fetchall()
         except sqlite3.Error as error:
-            self.failure = translate(error, reading=self._reading)
+            path = self._connection.path if isinstance(self._connection, FileConnection) else None
+            self.failure = translate(error, reading=self._reading, path=path)
             raise self.failure from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -15,7 +16,7 @@ from bough.api.cli.main import build
 from bough.load_settings import load
 from tests.api.cli.cli_program import bough, run_here, start
 from tests.support.eventually import eventually
-from tests.support.server import Running
+from tests.support.server import Running, serving
 
 
 async def test_the_link_is_printed_once(tmp_path: Path) -> None:
@@ -82,6 +83,67 @@ async def test_a_failed_start_is_one_sentence(server: Running, tmp_path: Path) -
         assert len(ended.err.splitlines()) == 1, ended.err
     # A port in use is detected before anything is created.
     assert not (tmp_path / "new").exists()
+
+
+async def test_a_folder_in_use_names_the_other_server(server: Running) -> None:
+    """L1: The refusal of a second server has the first one's process and address."""
+    ended = await bough("serve", "--data", str(server.data), "--port", "0")
+    assert f"(process {os.getpid()}, at {server.url}). Stop it (kill {os.getpid()})" in ended.err
+
+
+@pytest.mark.parametrize("part", ["header", "pages"])
+async def test_a_damaged_database_says_what_to_do(tmp_path: Path, part: str) -> None:
+    """L1: A damaged database is one sentence with its path and what to do, whenever the damage is noticed."""
+    data = tmp_path / "data"
+    async with serving(tmp_path):
+        pass
+    file = data / "bough.db"
+    content = bytearray(file.read_bytes())
+    if part == "header":
+        content[:100] = b"x" * 100
+    else:
+        # The first page, with the schema, stays; every other page is garbage.
+        content[4096:] = b"\xaa" * (len(content) - 4096)
+    file.write_bytes(content)
+    copy = data / "bough.db.before-1-20260101T000000.bak"
+    copy.write_bytes(b"")
+    ended = await bough("serve", "--data", str(data), "--port", "0", "--workspace-root", str(tmp_path))
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (1, "", 1), ended.err
+    assert f"{file} is not a SQLite database, or is damaged: " in ended.err
+    assert f"copy {copy} to its place" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("version", "words"), [(None, "Cannot run git."), ("git version 2.25.1", "git version 2.25.1 is too old.")]
+)
+async def test_missing_or_old_git_is_said_at_start(tmp_path: Path, version: str | None, words: str) -> None:
+    """L1: A server without a usable git starts, and says at once what to install; `bough doctor` says the same."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    if version is not None:
+        (folder / "git").write_text(f"#!/bin/sh\necho {version}\n")
+        (folder / "git").chmod(0o755)
+    data = ("--data", str(tmp_path / "data"))
+    program = await start("serve", "--port", "0", *data, "--workspace-root", str(tmp_path), PATH=str(folder))
+    await program.until("\n")
+    program.process.send_signal(signal.SIGINT)
+    ended = await program.end()
+    assert ended.code == 0
+    assert f"Warning: {words} Install git 2.38 or newer" in ended.err
+    checks = json.loads((await bough(*data, "doctor", "--json", PATH=str(folder))).out)["checks"]
+    (check,) = [check for check in checks if check["name"] == "git"]
+    assert check["text"] == words and "2.38" in check["fix"]
+
+
+def test_only_linux_is_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L1: On another system, one sentence says where the server runs; `bough doctor` says so too."""
+    monkeypatch.setattr("bough.requirements.sys.platform", "darwin")
+    refused = run_here(["serve", "--data", str(tmp_path / "data")])
+    assert (refused.code, refused.out) == (1, "") and not (tmp_path / "data").exists()
+    assert refused.err.startswith("The server runs on Linux, not on darwin.")
+    assert "WSL 2" in refused.err and len(refused.err.splitlines()) == 1
+    checks = json.loads(run_here(["--data", str(tmp_path / "data"), "doctor", "--json"]).out)["checks"]
+    assert [check["state"] for check in checks if check["name"] == "system"] == ["problem"]
 
 
 def test_a_bad_setting_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import shutil
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,18 +29,16 @@ from bough.api.cli.framework.client import Client, Json, Refused
 from bough.api.cli.framework.error_hints import explain
 from bough.api.cli.server.db import database_file, without_password
 from bough.data_folder_lock import in_use
-from bough.errors import BoughError
+from bough.errors import BoughError, Invalid
 from bough.git.safe import forbid_programs, landlock
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.observe.logging import silent
+from bough.requirements import INSTALL_GIT, check_platform, git_version, is_old_git
 from bough.settings import Settings, default_data
 from bough.storage import migrate
 from bough.storage.open import open_backend
 
 OLDEST_PYTHON = (3, 11)
-# The first version whose worktree commands do all that Bough needs.
-OLDEST_GIT = (2, 38)
-GIT_WITHIN = 10.0
 GIB = 1 << 30
 LITTLE_SPACE, NO_SPACE = 2 * GIB, GIB // 5
 
@@ -57,6 +55,7 @@ class Check:
 
 def everything(settings: Settings, client: Client) -> Iterator[Check]:
     """Runs all checks, each after the ones that it depends on."""
+    yield system()
     yield python()
     yield git(_root_of(client) or settings.root_path)
     yield from data_folder(settings.data_path, database_file(settings.database_url))
@@ -69,6 +68,16 @@ def everything(settings: Settings, client: Client) -> Iterator[Check]:
     yield space(settings.data_path)
 
 
+def system() -> Check:
+    """Reports the operating system; `bough serve` refuses another one than Linux."""
+    name = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    try:
+        check_platform()
+    except Invalid as error:
+        return Check("system", "problem", name, error.message)
+    return Check("system", "ok", name)
+
+
 def python() -> Check:
     version = ".".join(str(part) for part in sys.version_info[:3])
     if sys.version_info < OLDEST_PYTHON:
@@ -78,14 +87,11 @@ def python() -> Check:
 
 def git(root: Path) -> Check:
     """Reports git's version, and what the kernel cannot keep it from in the workspace."""
-    try:
-        result = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=GIT_WITHIN, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return Check("git", "problem", "Cannot run git.", "Install git; sessions in git repos need it.")
-    version = result.stdout.strip()
-    numbers = tuple(int(part) for part in version.removeprefix("git version ").split(".")[:2] if part.isdigit())
-    if numbers < OLDEST_GIT:
-        return Check("git", "warning", f"{version} is old.", "Install git 2.38 or newer.")
+    version = git_version()
+    if version is None:
+        return Check("git", "problem", "Cannot run git.", INSTALL_GIT)
+    if is_old_git(version):
+        return Check("git", "warning", f"{version} is too old.", INSTALL_GIT)
     if reason := forbid_programs.reason_missing():
         text = f"{version}, but the kernel cannot keep it from starting programs: {reason}."
         return Check("git", "warning", text, "Use Linux on x86-64 or ARM64 for code that nobody trusts.")

@@ -19,6 +19,7 @@ from bough.api.cli.framework.base import DONE, CommandContext, GlobalOptions, gu
 from bough.api.cli.framework.find_server import ServerTarget
 from bough.errors import Conflict, Invalid
 from bough.load_settings import load
+from bough.requirements import check_platform, git_problem
 
 # The settings that most people need; the help lists the others separately.
 DATABASE = settings.variable("database")
@@ -92,10 +93,13 @@ def _option(name: str) -> Any:
 def _serve(ctx: CommandContext, flags: dict[str, Any]) -> int:
     from bough.observe import logging
 
+    check_platform()
     _hide_password(flags)
     configured = _load_settings(flags)
     _check_address(configured)
     logging.configure(configured.log_level, configured.log_format)
+    if problem := git_problem():
+        output.note(f"Warning: {problem}")
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_until_stopped(ctx, configured))
     return DONE

@@ -24,7 +24,13 @@ INSTALL_TIMEOUT = 600
 COMMAND_TIMEOUT = 120
 ANSWER_TIMEOUT = 60
 
-IN_WHEEL = ("bough/__init__.py", "bough/main.py", "bough/web/index.html")
+IN_WHEEL = (
+    "bough/__init__.py",
+    "bough/main.py",
+    "bough/py.typed",
+    "bough/web/third-party-notices.md",
+    "bough/web/index.html",
+)
 IN_ARCHIVE = (
     "pyproject.toml",
     "hatch_build.py",

@@ -35,6 +35,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     sourcemap: false,
     chunkSizeWarningLimit: 600,
+    // The licenses of everything in the bundles; they must go with every copy.
+    license: { fileName: "third-party-notices.md" },
   },
   server: { proxy: running() },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },

@@ -101,6 +101,20 @@ def test_a_wheel_contains_the_page(tree: Path, env: dict[str, str]) -> None:
     assert names(tree, ".whl") >= inside | {"bough/web/index.html", "bough/__init__.py"}
 
 
+def test_a_wheel_is_described(tree: Path, env: dict[str, str]) -> None:
+    """O4: A wheel says what it runs on, that it has types, and its license; type checkers find `py.typed`."""
+    page(tree)
+    shutil.copy(ROOT / "src/bough/py.typed", tree / "src/bough")
+    assert make(tree, env, "wheel").returncode == 0
+    assert "bough/py.typed" in names(tree, ".whl")
+    (made,) = (tree.parent / "made").glob("*.whl")
+    with zipfile.ZipFile(made) as wheel:
+        metadata = wheel.read("bough-1.2.3.dist-info/METADATA").decode()
+    for line in ("Operating System :: POSIX :: Linux", "Typing :: Typed", "Programming Language :: Python :: 3.11"):
+        assert f"Classifier: {line}\n" in metadata
+    assert "License-Expression: Apache-2.0\n" in metadata and "License-File: LICENSE\n" in metadata
+
+
 def test_a_source_archive_contains_the_page(tree: Path, env: dict[str, str]) -> None:
     """A source archive contains the page's sources and the built page, but not what npm fetched."""
     page(tree)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import Page, expect
 
+from bough.api.page.routes import BUILT
 from tests.web.conftest import Visit
 from tests.web.helpers.site import Complaints, Site, axe
 
@@ -19,6 +22,14 @@ async def test_the_printed_link_logs_in(site: Site, visit: Visit) -> None:
         await expect(page.get_by_role("alert")).to_have_count(0)
         await page.reload()
         await expect(page.get_by_role("link", name="Settings").first).to_be_visible()
+
+
+def test_the_page_brings_the_licenses_of_its_parts() -> None:
+    """O4: The built page contains the license of every package that its bundles hold."""
+    notices = (BUILT / "third-party-notices.md").read_text("utf-8")
+    packages = set(re.findall(r"^## (\S+) - \S+ \(", notices, re.MULTILINE))
+    assert packages >= {"react", "react-dom", "@tanstack/react-query", "lucide-react", "marked", "wouter"}
+    assert notices.count("Permission is hereby granted") >= 20
 
 
 async def test_a_browser_can_be_signed_out(site: Site, page: Page, visit: Visit, complaints: Complaints) -> None:

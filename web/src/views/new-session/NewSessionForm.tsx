@@ -63,7 +63,8 @@ export function NewSessionForm({
 
   const [confirmFolder, setConfirmFolder] = useState(false);
   const form = useSubmit(
-    () => createSession({
+    () =>
+      createSession({
         ...toNewSession(draft, repoId!),
         ...(confirmFolder && { confirmFolder }),
         makeRoom: true,

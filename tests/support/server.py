@@ -30,6 +30,7 @@ from bough.core.services import Services
 from bough.settings import Settings
 from tests.support.client import Client
 from tests.support.repos import make_repo
+from tests.support.server_forker import ForkedProcess, ServerForker
 
 # A server is up in well under a second; on a heavily loaded machine it takes much longer.
 READY_WITHIN = 120.0
@@ -128,7 +129,9 @@ class ServerProcess:
     flags: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     module: str = "bough"
-    process: asyncio.subprocess.Process | None = None
+    # Forks the server instead of starting a new program; then `module` does not count.
+    forker: ServerForker | None = None
+    process: asyncio.subprocess.Process | ForkedProcess | None = None
     url: str = ""
     token: str = ""
 
@@ -136,14 +139,18 @@ class ServerProcess:
         """Starts the server and waits until it is ready; kills it if that fails."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.data.mkdir(parents=True, exist_ok=True)
+        arguments = ("serve", "--port", "0", "--data", str(self.data), "--workspace-root", str(self.root), *self.flags)
+        env = os.environ | {"BOUGH_SANDBOX": SANDBOX} | dict(self.env)
         with (self.data / "server.log").open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", self.module, "serve", "--port", "0", "--data", str(self.data)),
-                *("--workspace-root", str(self.root), *self.flags),
-                env=os.environ | {"BOUGH_SANDBOX": SANDBOX} | dict(self.env),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-            )
+            if self.forker is not None:
+                self.process = await self.forker.launch(arguments, env, log.fileno())
+            else:
+                self.process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", self.module, *arguments),
+                    env=env,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=log,
+                )
         assert self.process.stdout is not None
         line = b""
         try:

@@ -26,6 +26,7 @@ from bough.core.checkpoints.restore import Restoring
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.service import Finishing
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import StartPages
@@ -157,6 +158,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         repos=repos,
         git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
+        finishing=Finishing(store, runner.checkpoints, tasks),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
@@ -277,6 +279,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.page_keys.changes.close()
         await services.calls.close()
         await services.race_results.close()
+        await services.finishing.close()
         await services.worktrees.close()
         await services.branches.close()
         await services.checkpoints.close()

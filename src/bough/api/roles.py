@@ -85,6 +85,7 @@ _ROUTES: dict[Needed, str] = {
         GET /api/worktrees/preview
         GET /api/worktrees/{worktree_id}
         GET /api/worktrees/{worktree_id}/diff
+        GET /api/worktrees/{worktree_id}/finish
         GET /api/worktrees/{worktree_id}/losses
     """,
     # Works with sessions, worktrees and boards, and decides approvals.
@@ -123,7 +124,12 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees
         PATCH /api/worktrees/{worktree_id}
         DELETE /api/worktrees/{worktree_id}
+        POST /api/worktrees/{worktree_id}/commit
+        POST /api/worktrees/{worktree_id}/merge
+        POST /api/worktrees/{worktree_id}/merge/undo
+        POST /api/worktrees/{worktree_id}/push
         POST /api/worktrees/{worktree_id}/recover
+        POST /api/worktrees/{worktree_id}/update
     """,
     # Changes what others and agents may do, and what the server runs.
     "admin": """

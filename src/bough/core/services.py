@@ -16,6 +16,7 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.service import Finishing
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import StartPages
 from bough.core.overview.tour import Tours
@@ -71,6 +72,7 @@ class Services:
     repos: Repos
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
+    finishing: Finishing
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

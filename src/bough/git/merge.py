@@ -10,8 +10,10 @@ import msgspec
 
 from bough.errors import Conflict
 from bough.git.decode import shown
+from bough.git.finish.merge_trees import merge_trees
+from bough.git.finish.move import move_checkout, touched_files, unfinished
 from bough.git.paths import is_there
-from bough.git.run import GitFailed, Needs, git, merge_drivers_off
+from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
 from bough.git.safe.location import find
 from bough.git.working_copy.snapshot import IDENTITY, QUIET, WorkingCopy, take, working_copy
@@ -21,8 +23,6 @@ from bough.git.worktrees import resolve
 # For writing every file of a large working copy.
 WITHIN = 600.0
 MOST_NAMED = 100
-# Files that exist while a merge, rebase or the like is in progress.
-_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 # Dated now.
 _OURS = {name: value for name, value in IDENTITY.items() if not name.endswith("DATE")}
 # Overrides whatever the user configured for their own merges.
@@ -90,7 +90,7 @@ async def check(path: str, sha: str) -> MergePlan:
         branch = (await git(path, "symbolic-ref", "--quiet", "--short", "HEAD")).strip()
     except GitFailed:
         raise Conflict("merge_blocked", f"No branch is checked out at {path} that could be merged into.") from None
-    if any(is_there(where.git_dir, name) for name in _UNFINISHED):
+    if unfinished(where) is not None:
         raise Conflict("merge_blocked", f"A merge or rebase is in progress at {path}. Finish it first.")
     head = await resolve(path, "HEAD")
     if head is None:
@@ -101,15 +101,7 @@ async def check(path: str, sha: str) -> MergePlan:
     if base == sha:
         return MergePlan(branch, "none", [])
     tree = sha if base == head else await _tree(path, head, sha, branch)
-    changed = await git(path, "diff-tree", "-r", "-z", "--name-status", "--no-renames", head, tree, timeout=WITHIN)
-    words = changed.split("\0")[:-1]
-    touched = dict(zip(words[1::2], words[::2], strict=True))
-    merged = await files(path)
-    dirty = {name for name, _ in merged.changed} | set(merged.untracked)
-    # Git does not report ignored files and would overwrite them.
-    blocked = sorted(
-        name for name, state in touched.items() if name in dirty or (state == "A" and is_there(where.top, name))
-    )
+    touched, blocked = msgspec.structs.astuple(await touched_files(where, head, tree))
     if blocked:
         named = [shown(name) for name in blocked[:MOST_NAMED]]
         raise Conflict(
@@ -118,24 +110,13 @@ async def check(path: str, sha: str) -> MergePlan:
             "or move them, or keep the winner another way (checkout with force, or branch).",
             files=named,
         )
-    return MergePlan(branch, "fast_forward" if base == head else "merge", list(touched))
+    return MergePlan(branch, "fast_forward" if base == head else "merge", touched)
 
 
 async def _tree(path: str, head: str, sha: str, branch: str) -> str:
     """Returns the tree that the merge results in, or raises `Conflict` with the conflicting files."""
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
-    try:
-        tree, *torn = (await git(path, *QUIET, *words, head, sha, timeout=WITHIN, fine=(0, 1))).split("\0")
-    except GitFailed as error:
-        drivers = ", ".join(map(shown, await merge_drivers_off(path)))
-        if not drivers or error.code != "git_failed":
-            raise
-        raise Conflict(
-            "merge_blocked",
-            f"The merge fails without its merge driver, and nobody allowed git to run one ({drivers}). Nothing was "
-            f"merged. Allow it (`bough repo git REPO --allow filters`), or merge into {branch} by hand.",
-        ) from error
-    named = [shown(name) for name in dict.fromkeys(torn) if name]
+    merged = await merge_trees(path, head, sha)
+    named = list(map(shown, merged.conflicts))
     if named:
         raise Conflict(
             "merge_conflict",
@@ -143,7 +124,7 @@ async def _tree(path: str, head: str, sha: str, branch: str) -> str:
             f"Merge into {branch} by hand, or keep the winner another way (checkout, or branch).",
             files=named[:MOST_NAMED],
         )
-    return tree
+    return merged.tree
 
 
 async def merge(path: str, sha: str, message: str) -> None:
@@ -168,29 +149,7 @@ async def _merge_without_hooks(where: WorkingCopy, sha: str, message: str) -> No
         env = where.env | await identity(where.top)
         merged = (await git(where.top, *words, env=env, stdin=f"{message}\n".encode("utf-8", "replace"))).strip()
         note = "Merge made by Bough"
-    # Files that only look changed would be in the way. Exits with 1 if some have really changed.
-    await git(where.top, *QUIET, "update-index", "-q", "--refresh", env=where.env, timeout=WITHIN, fine=(0, 1))
-    await git(where.top, *QUIET, "read-tree", "-m", "-u", head, merged, env=where.env, timeout=WITHIN)
-    move = ("update-ref", "-m", f"merge {sha}: {note}", "HEAD", merged, head)
-    try:
-        await git(where.top, *move, env=where.env | await identity(where.top))
-    except GitFailed as error:
-        await _undo(where, merged, head, error)
-        raise
-
-
-async def _undo(where: WorkingCopy, merged: str, head: str, cause: GitFailed) -> None:
-    """Puts files and index back to `head`, because the branch could not be moved, for example because of a lock that a
-    killed git left behind."""
-    words = ("read-tree", "-m", "-u", merged, head)
-    try:
-        await git(where.top, *QUIET, *words, env=where.env, timeout=WITHIN)
-    except GitFailed as error:
-        raise Conflict(
-            "merge_blocked",
-            f"The files at {where.top} are merged, but git could not move the branch: {cause.message} Undoing failed "
-            f"too: {error.message} Undo it by hand with `git {' '.join(words)}`.",
-        ) from error
+    await move_checkout(where, head, merged, f"merge {sha}: {note}", await identity(where.top))
 
 
 async def _merge_with_hooks(where: WorkingCopy, sha: str, message: str) -> None:

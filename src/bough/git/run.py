@@ -42,6 +42,8 @@ _guarded_threads: ThreadPoolExecutor | None = None
 GRACE = 2.0
 MOST_NAMED = 5
 
+# The ways in which a person's fetch or push may reach another repository.
+TRANSPORTS = "file:https:ssh"
 # Variables that would redirect git, and variables of ours that a repository's hooks must not see.
 _HIDDEN = ("GIT_", "BOUGH_", "SSH_ASKPASS")
 # The commands that never look into files, so that filters do not matter to them.
@@ -104,6 +106,21 @@ async def git_head(
     start = await _safe_start(cwd, arguments, env or {}, NOTHING, timeout)
     out = await _run(GitProcess(cwd, arguments, start, None, (), limit), timeout, (0,))
     return out[:limit], len(out) > limit
+
+
+async def git_over_network(
+    cwd: str,
+    *arguments: str,
+    env: Mapping[str, str],
+    timeout: float,  # noqa: ASYNC109
+) -> str:
+    """Runs git for a person's own fetch or push, in a repository whose configuration Bough wrote. The person's programs
+    for ssh and credentials run; a transport that is a command line does not."""
+    settings = {**overrides.SETTINGS, **overrides.NO_COMMAND_LINES, **overrides.NO_HOOKS}
+    variables = {**environment(), "GIT_ALLOW_PROTOCOL": TRANSPORTS, **overrides.as_variables(settings), **env}
+    start = GitStart(variables, guarded=False, confined=False)
+    out = await _run(GitProcess(cwd, arguments, start, None, ()), timeout, (0,))
+    return out.decode("utf-8", "surrogateescape")
 
 
 async def _safe_start(

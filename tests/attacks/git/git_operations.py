@@ -10,12 +10,19 @@ from bough.core.worktrees.creation.setup import copy_ignored
 from bough.errors import BoughError
 from bough.git import checkpoint_refs, merge, worktree_recovery, worktrees
 from bough.git.commit_diff import compare
+from bough.git.finish.commit import commit, plan_commit, uncommitted
+from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
+from bough.git.finish.merge_trees import merge_trees, rebase
+from bough.git.finish.move import move_branch, move_checkout, touched_files
+from bough.git.finish.remotes import find_remote, parse_remote
+from bough.git.finish.transfer import fetch, push, remote_tip
 from bough.git.run import git
 from bough.git.working_copy.diff import diff
 from bough.git.working_copy.inspect import default_branch, inspect, state, top_level
 from bough.git.working_copy.restore import apply, changed_paths, differences, plan
 from bough.git.working_copy.snapshot import Memory, SnapshotTooLarge, take, working_copy
 from bough.git.working_copy.status import distance, files, own_commits, submodules
+from tests.support.repos import git as run
 
 REF = checkpoint_refs.ref_name("session", "task", "before")
 
@@ -118,9 +125,45 @@ async def merge_branch(cwd: str) -> None:
     await merge.merge(cwd, other, "Merge.")
 
 
+async def commit_files(cwd: str) -> None:
+    """Commits all files, as a person finishing work does."""
+    await uncommitted(cwd)
+    await commit(await plan_commit(cwd, None), "Work.")
+
+
+async def update_branch(cwd: str) -> None:
+    """Merges, rebases and leaves a conflict, as updating a worktree does."""
+    where = await working_copy(cwd)
+    head, other = await worktrees.resolve(cwd, "HEAD"), await worktrees.resolve(cwd, "other")
+    assert head is not None and other is not None
+    who = await merge.identity(cwd)
+    rebased = await rebase(cwd, other, head, who)
+    merged = await merge_trees(cwd, head, other)
+    await touched_files(where, head, merged.tree)
+    await move_checkout(where, head, rebased.sha, "Rebase.", who)
+    await move_checkout(where, rebased.sha, head, "Back.", who)
+    await leave_in_conflict(where, head, other, merged, "Merge.")
+    await abort_conflict(where, head)
+    await move_branch(cwd, "other", other, head, "Forward.", who)
+
+
+async def push_and_fetch(cwd: str) -> None:
+    """Pushes a branch to a folder and fetches it back."""
+    remote = Path(cwd).parent / "pushed.git"
+    run(Path(cwd).parent, "init", "--quiet", "--bare", str(remote))
+    head = await worktrees.resolve(cwd, "HEAD")
+    assert head is not None
+    with contextlib.suppress(BoughError):
+        await find_remote(cwd, "main")
+    target = parse_remote("pushed", str(remote), cwd)
+    await push(cwd, target, "sent", head, rewrite=True)
+    assert await remote_tip(cwd, target, "sent") == head
+    assert await fetch(cwd, target, "sent") == head
+
+
 OPERATIONS: tuple[Callable[[str], Awaitable[None]], ...] = (
     *(look, status, commits, checkpoint, recover_checkpoints, show_diff, compare_commits, keep_whole),
-    *(create_and_remove_worktree, merge_branch, restore),
+    *(create_and_remove_worktree, update_branch, push_and_fetch, merge_branch, restore, commit_files),
 )
 
 

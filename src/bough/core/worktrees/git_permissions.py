@@ -30,7 +30,7 @@ GitKind = Literal["hooks", "filters", "submodules", "fetch"]
 class GitPermissionsPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Allows or forbids what git runs in a repository. Omitted fields stay.
 
-    - `hooks`: the repository's hooks, when a worktree is created and when a race is merged.
+    - `hooks`: the repository's hooks, when a worktree is created, files are committed or a race is merged.
     - `filters`: its filters (such as Git LFS) and merge drivers, as configured now; later changes do not count.
     - `submodules`: check out submodules in new worktrees.
     - `fetch`: fetch missing files of a partial clone."""

@@ -12,7 +12,7 @@ from bough.git.safe.location import Location, find
 class AllowedPrograms(msgspec.Struct, frozen=True, rename="camel"):
     """The programs that git may run in one repository.
 
-    - `hooks`: the repository's hooks, when a worktree is created and when a race is merged.
+    - `hooks`: the repository's hooks, when a worktree is created, files are committed or a race is merged.
     - `programs`: the filters and merge drivers as they were when the person allowed them, by the name of the setting.
     - `submodules`: check out submodules in new worktrees.
     - `fetch`: get missing objects and submodules over the network."""

@@ -199,7 +199,7 @@ class _SnapshotBuilder:
                     raise
 
     async def commit(self, where: WorkingCopy, scanned: Scan, also: tuple[str, ...]) -> Snapshot:
-        changed, gone = await asyncio.to_thread(_sorted_out, where.top, [*scanned.changed, *also])
+        changed, gone = await asyncio.to_thread(split_missing, where.top, [*scanned.changed, *also])
         if (
             self._limits is not None
             and (size := await asyncio.to_thread(_size, where.top, changed)) > self._limits.bytes
@@ -254,7 +254,7 @@ def without_filters(names: list[str]) -> tuple[str, ...]:
     return tuple(word for name in names for part in parts for word in ("-c", f"filter.{name}.{part}"))
 
 
-def _sorted_out(top: str, paths: list[str]) -> tuple[list[str], list[str]]:
+def split_missing(top: str, paths: list[str]) -> tuple[list[str], list[str]]:
     """Splits the paths into those that exist as files, links or submodules, and those that are gone."""
     changed: list[str] = []
     missing: list[str] = []

@@ -57,3 +57,14 @@ DELETE FROM worktrees WHERE id = :id
 -- name: forget_removed
 -- Deletes the removed worktrees of a repository.
 DELETE FROM worktrees WHERE repo_id = :repo_id AND removed_at IS NOT NULL
+
+-- name: last_turn
+-- Returns the last completed task in a worktree with its session's title; side questions do not count.
+SELECT t.*, s.title FROM tasks t JOIN sessions s ON s.id = t.session_id
+WHERE s.worktree_id = :id AND s.kind <> 'btw' AND t.status = 'completed'
+ORDER BY t.ended_at DESC, t.id DESC LIMIT 1
+
+-- name: newest_session
+-- Returns the active session that was last used in a worktree; side questions do not count.
+SELECT id FROM sessions WHERE worktree_id = :id AND status = 'active' AND kind <> 'btw'
+ORDER BY updated_at DESC, id DESC LIMIT 1

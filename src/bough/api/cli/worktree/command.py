@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from bough.api.cli.framework.base import command
-from bough.api.cli.worktree import create, remove, show
+from bough.api.cli.worktree import create, finish, remove, show
 
 app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a repo, each on its own branch.")
 
@@ -16,6 +16,11 @@ command(app, "adopt")(create.adopt)
 command(app, "show")(show.show)
 command(app, "losses")(show.losses)
 command(app, "diff")(show.diff)
+command(app, "status")(finish.status)
+command(app, "commit")(finish.commit)
+command(app, "update")(finish.update)
+command(app, "merge")(finish.merge)
+command(app, "push")(finish.push)
 command(app, "set")(create.change)
 command(app, "remove")(remove.remove)
 command(app, "recover")(remove.recover)

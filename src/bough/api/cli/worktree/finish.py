@@ -1,0 +1,152 @@
+"""Finishes the work in a worktree: commits, updates, merges and pushes, each with a preview."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from bough.api.cli.framework import output
+from bough.api.cli.framework.base import DONE, FAILED, CommandContext
+from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
+from bough.api.cli.framework.formats import short
+from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.worktree.find import WorktreeId, find_worktree
+
+# A preview lists at most this many files.
+MOST_FILES = 20
+
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Only show what would happen, or why it is refused.")]
+Force = Annotated[bool, typer.Option("--force", help="Continue while a turn runs there.")]
+
+
+def status(ctx: CommandContext, worktree: WorktreeId) -> None:
+    """Show how far the work in a worktree is: what is not committed, pushed or merged yet."""
+    ctx.show(ctx.client.get(path("worktrees", find_worktree(ctx.client, worktree), "finish")), _print_state)
+
+
+def _print_state(state: Json) -> None:
+    remote: Json = state["remote"]
+    merge: Json = state["lastMerge"] or {}
+    counts = (
+        f"{state['ahead']} ahead of {state['base']}, {state['behind']} behind" if state["ahead"] is not None else ""
+    )
+    pushed = f"{remote['ahead']} to push, {remote['behind']} behind" if remote["ahead"] is not None else "not pushed"
+    output.facts(
+        [
+            ("branch", clean(state["branch"] or "(detached)")),
+            ("commits", clean(counts)),
+            ("files", f"{state['filesTotal']} not committed" if state["filesTotal"] else "clean"),
+            ("in progress", state["unfinished"] or ""),
+            ("remote", clean(f"{remote['name']} ({remote['address']}): {pushed}" if remote["name"] else "")),
+            ("merged", clean(f"into {merge['branch']}" if state["merged"] else "")),
+            ("running", ", ".join(short(item) for item in state["running"])),
+        ]
+    )
+    for file in state["files"]:
+        output.line(f"{file['status']:<12} {clean(file['path'])}")
+    if state["filesTotal"] > len(state["files"]):
+        output.line(f"and {state['filesTotal'] - len(state['files'])} more")
+
+
+def commit(
+    ctx: CommandContext,
+    worktree: WorktreeId,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]...", help="Files; all changed ones by default.")
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", "-m", help="Message; proposed from the last turn by default.")
+    ] = None,
+    dry_run: DryRun = False,
+    force: Force = False,
+) -> int:
+    """Commit files of a worktree; hooks run only where a person allowed them."""
+    return _finish(ctx, worktree, "commit", {"message": message, "files": files or None}, dry_run, force)
+
+
+def update(
+    ctx: CommandContext,
+    worktree: WorktreeId,
+    rebase: Annotated[bool, typer.Option("--rebase", help="Rebase instead of merging.")] = False,
+    base: Annotated[str | None, typer.Option("--base", metavar="BRANCH", help="Another base branch.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Fetch the base from its remote first.")] = False,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Hand a conflict to the worktree's agent as one prompt.")
+    ] = False,
+    dry_run: DryRun = False,
+    force: Force = False,
+) -> int:
+    """Bring new commits of the base into a worktree's branch; a conflict changes nothing."""
+    body: Json = {"how": "rebase" if rebase else "merge", "base": base, "fetch": fetch}
+    body["onConflict"] = "agent" if agent else "abort"
+    return _finish(ctx, worktree, "update", body, dry_run, force)
+
+
+def merge(
+    ctx: CommandContext,
+    worktree: WorktreeId,
+    how: Annotated[
+        Literal["merge", "ff", "squash"],
+        typer.Option("--how", help="A merge commit, a fast-forward only, or one new commit."),
+    ] = "merge",
+    into: Annotated[str | None, typer.Option("--into", metavar="BRANCH", help="Another branch than the base.")] = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Message of the new commit.")] = None,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Move the base back to where it was before the last merge.")
+    ] = False,
+    dry_run: DryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Continue while a turn runs there, and without uncommitted files.")
+    ] = False,
+) -> int:
+    """Merge a worktree's branch into its base, which must have no uncommitted changes where it is checked out."""
+    if undo:
+        return _finish(ctx, worktree, "merge/undo", {}, dry_run, force)
+    return _finish(ctx, worktree, "merge", {"how": how, "into": into, "message": message}, dry_run, force)
+
+
+def push(
+    ctx: CommandContext,
+    worktree: WorktreeId,
+    remote: Annotated[str | None, typer.Option("--remote", metavar="NAME", help="Another remote.")] = None,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Replace commits there, unless somebody else pushed since.")
+    ] = False,
+    dry_run: DryRun = False,
+    force: Force = False,
+) -> int:
+    """Push a worktree's branch with your own keys."""
+    return _finish(ctx, worktree, "push", {"remote": remote, "rewrite": rewrite}, dry_run, force)
+
+
+def _finish(ctx: CommandContext, worktree: str, verb: str, body: Json, dry_run: bool, force: bool) -> int:
+    """Sends an operation and prints its steps. A preview that would be refused fails."""
+    fields = {key: value for key, value in body.items() if value is not None}
+    target = path("worktrees", find_worktree(ctx.client, worktree), *verb.split("/"))
+    answer = ctx.client.post(target, {**fields, "dryRun": dry_run, "force": force}, within=SETUP_WITHIN)
+    ctx.show(answer, print_finished)
+    return FAILED if answer.value["refusal"] else DONE
+
+
+def print_finished(finished: Json) -> None:
+    """Prints what an operation did or would do."""
+    for step in finished["steps"]:
+        output.line(clean(step))
+    if finished["refusal"]:
+        output.line(f"Refused: {clean(finished['refusal']['message'])}")
+    for name in finished["conflicts"][:MOST_FILES]:
+        output.line(f"  in conflict  {clean(name)}")
+    if finished["dryRun"]:
+        if finished["message"]:
+            output.line("")
+            output.line(clean(finished["message"]))
+        for name in finished["files"][:MOST_FILES]:
+            output.line(f"  {clean(name)}")
+        if finished["filesTotal"] > MOST_FILES:
+            output.line(f"  and {finished['filesTotal'] - MOST_FILES} more")
+        output.note("Nothing was changed (--dry-run).")
+    elif finished["sha"]:
+        output.note(f"Now at {finished['sha'][:12]}.")
+    if finished["taskId"]:
+        output.note(f"Watch it: bough session show {short(finished['sessionId'])}")

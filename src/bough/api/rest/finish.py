@@ -1,0 +1,84 @@
+"""Routes that finish the work in a worktree: commit, update, merge, push. Each previews with `dryRun`."""
+
+from __future__ import annotations
+
+from litestar import Router, get, post
+from litestar.params import JSONBody
+
+from bough.api.http.requests import Caller, Id, Services, errors, with_key
+from bough.core.finish.requests import (
+    CommitBody,
+    Finished,
+    MergeBody,
+    PushBody,
+    UndoMergeBody,
+    UpdateBody,
+)
+from bough.core.finish.state import FinishState
+
+FAILS = errors(404, 409, 413, 429)
+
+
+@get(
+    "/worktrees/{worktree_id:str}/finish",
+    responses=errors(404, 409),
+    summary="Get how far the work in a worktree is from being finished",
+)
+async def get_finish(services: Services, worktree_id: Id) -> FinishState:
+    return await services.finishing.state(worktree_id)
+
+
+@post("/worktrees/{worktree_id:str}/commit", status_code=200, responses=FAILS, summary="Commit files of a worktree")
+async def commit(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[CommitBody | None] = None
+) -> Finished:
+    body = data or CommitBody()
+    return await services.finishing.commit(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+@post(
+    "/worktrees/{worktree_id:str}/update",
+    status_code=200,
+    responses=FAILS,
+    summary="Update a worktree's branch from its base",
+)
+async def update(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[UpdateBody | None] = None
+) -> Finished:
+    body = data or UpdateBody()
+    return await services.finishing.update(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+@post(
+    "/worktrees/{worktree_id:str}/merge",
+    status_code=200,
+    responses=FAILS,
+    summary="Merge a worktree's branch into its base",
+)
+async def merge(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[MergeBody | None] = None
+) -> Finished:
+    body = data or MergeBody()
+    return await services.finishing.merge(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+@post(
+    "/worktrees/{worktree_id:str}/merge/undo",
+    status_code=200,
+    responses=FAILS,
+    summary="Undo the last merge of a worktree",
+)
+async def undo_merge(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[UndoMergeBody | None] = None
+) -> Finished:
+    body = data or UndoMergeBody()
+    return await services.finishing.undo_merge(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+@post("/worktrees/{worktree_id:str}/push", status_code=200, responses=FAILS, summary="Push a worktree's branch")
+async def push(services: Services, caller: Caller, worktree_id: Id, data: JSONBody[PushBody | None] = None) -> Finished:
+    body = data or PushBody()
+    return await services.finishing.push(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+router = Router("/api", route_handlers=[get_finish, commit, update, merge, undo_merge, push], tags=["worktrees"])

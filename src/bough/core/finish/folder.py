@@ -1,0 +1,135 @@
+"""Reads what an operation needs to know about a worktree, and refuses one that a turn is working in."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bough.core.checkpoints.take import busy
+from bough.core.store.sql import REPOS
+from bough.core.worktrees import records
+from bough.errors import Conflict
+from bough.git.decode import shown
+from bough.git.finish.move import unfinished
+from bough.git.run import git
+from bough.git.working_copy.snapshot import WorkingCopy, working_copy
+from bough.git.working_copy.status import files
+from bough.git.worktrees import checked_out_at, resolve
+from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller
+from bough.storage.backend import Tx
+
+
+class WorktreeFolder(msgspec.Struct):
+    """A worktree with its repository, its branch and its last commit."""
+
+    row: Worktree
+    repo: Repo
+    where: WorkingCopy
+    branch: str | None
+    head: str
+
+    @property
+    def path(self) -> str:
+        return self.row.path
+
+    @property
+    def own_branch(self) -> str:
+        """Returns the branch, or raises `Conflict` for a detached worktree."""
+        if self.branch is None:
+            raise Conflict(
+                "no_branch", f"No branch is checked out in worktree {self.row.name}. Create one there first."
+            )
+        return self.branch
+
+    def refuse_unfinished(self) -> None:
+        """Raises `Conflict` while a merge, rebase or the like is in progress."""
+        under_way = unfinished(self.where)
+        if under_way is not None:
+            raise Conflict(
+                "unfinished_operation",
+                f"A {under_way} is in progress in worktree {self.row.name}. Finish it (resolve and commit) or abort it "
+                f"(`git {under_way} --abort`) first.",
+            )
+
+
+class BaseBranch(msgspec.Struct, frozen=True):
+    """The branch that a worktree is measured against. `local` is its name if it is a branch of this repository, and
+    `branch` its name on a remote too."""
+
+    name: str
+    sha: str
+    branch: str
+    local: str | None
+
+
+async def find_rows(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
+    row = await records.usable(tx, worktree_id)
+    repo = await tx.one(REPOS.get, Repo, id=row.repo_id)
+    assert repo is not None
+    return row, repo
+
+
+async def read_folder(row: Worktree, repo: Repo) -> WorktreeFolder:
+    """Reads the worktree's branch and commit from git."""
+    where = await working_copy(row.path)
+    status = await git(row.path, "symbolic-ref", "--quiet", "HEAD", fine=(0, 1))
+    head = await resolve(row.path, "HEAD")
+    if head is None:
+        raise Conflict("no_commit", f"Worktree {row.name} has no commit yet.")
+    branch = status.rstrip("\n").removeprefix("refs/heads/") or None
+    return WorktreeFolder(row, repo, where, branch, head)
+
+
+async def find_base(folder: WorktreeFolder, wanted: str | None = None) -> BaseBranch:
+    """Returns the base branch: the wanted one, the one that the worktree started from, or the repository's default."""
+    names = [wanted] if wanted is not None else [folder.row.base_ref, folder.repo.default_branch]
+    for name in names:
+        if name and (base := await _branch(folder, name)) is not None:
+            return base
+    if wanted is not None:
+        raise Conflict("no_base", f"The repository has no other branch {wanted!r}.")
+    raise Conflict(
+        "no_base", f"Worktree {folder.row.name} did not start from a branch that still exists. Name the base branch."
+    )
+
+
+async def _branch(folder: WorktreeFolder, name: str) -> BaseBranch | None:
+    if name == folder.branch:
+        return None
+    sha = await resolve(folder.path, f"refs/heads/{name}")
+    if sha is not None:
+        return BaseBranch(name, sha, name, name)
+    sha = await resolve(folder.path, f"refs/remotes/{name}")
+    if sha is None:
+        return None
+    _, _, branch = name.partition("/")
+    local = branch if await resolve(folder.path, f"refs/heads/{branch}") is not None else None
+    return BaseBranch(name, sha, branch, local)
+
+
+async def refuse_turns(tx: Tx, path: str, caller: Caller) -> None:
+    """Raises `Conflict` while a turn runs in a folder; the caller's own does not count."""
+    running = [task for task in await busy(tx, path) if task.session_id != caller.id]
+    if running:
+        named = ", ".join(f"task {task.id} of session {task.session_id}" for task in running)
+        raise Conflict(
+            "folder_busy",
+            f"A turn runs in {path}: {named}. Wait for it or stop it, or send force: true.",
+            tasks=[task.id for task in running],
+            sessions=sorted({task.session_id for task in running}),
+        )
+
+
+async def refuse_uncommitted(path: str, what: str, code: str, *, untracked: bool) -> None:
+    """Raises `Conflict` if files at a path are not committed. `what` completes the advice."""
+    status = await files(path)
+    names = [shown(name) for name in [name for name, _ in status.changed] + (status.untracked if untracked else [])]
+    if names:
+        listed = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        count = "1 file is" if len(names) == 1 else f"{len(names)} files are"
+        raise Conflict(code, f"{count} not committed at {path} ({listed}). {what}", files=names[:100])
+
+
+async def checkout_of(folder: WorktreeFolder, branch: str) -> str | None:
+    """Returns the folder that has a branch checked out, if any."""
+    return await checked_out_at(folder.repo.path, branch)

@@ -1,0 +1,40 @@
+"""Plans pushing a worktree's branch."""
+
+from __future__ import annotations
+
+from bough.core.finish.folder import WorktreeFolder
+from bough.core.finish.requests import Finished, FinishPlan, PushBody
+from bough.git.branches import set_upstream
+from bough.git.finish.remotes import find_remote
+from bough.git.finish.transfer import push, tracking_ref
+from bough.git.run import git
+from bough.git.working_copy.status import files
+from bough.git.worktrees import resolve
+
+
+async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
+    """Plans a push of the branch's commits. What is not committed stays here."""
+    branch = folder.own_branch
+    remote = await find_remote(folder.path, branch, body.remote)
+    finished = Finished("push", folder.row.id, body.dry_run, branch=branch, base=f"{remote.name}/{branch}")
+    known = await resolve(folder.path, tracking_ref(remote, branch))
+    if known == folder.head:
+        finished.steps.append(f"Nothing new: {remote.name} had this commit of {branch} when it was last asked.")
+    elif known is not None:
+        count = int(await git(folder.path, "rev-list", "--count", f"{known}..{folder.head}"))
+        commits = "1 new commit" if count == 1 else f"{count} new commits"
+        finished.steps.append(f"Push {commits} of {branch} to {remote.shown}.")
+    else:
+        finished.steps.append(f"Push {branch} as a new branch to {remote.shown}.")
+    if body.rewrite:
+        finished.steps.append("Replace commits there that are not here, unless somebody else pushed since.")
+    status = await files(folder.path)
+    left = len(status.changed) + len(status.untracked)
+    if left:
+        finished.steps.append(f"{left} uncommitted files stay here.")
+
+    async def act() -> None:
+        finished.sha = (await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)).sha
+        await set_upstream(folder.path, branch, f"{remote.name}/{branch}")
+
+    return FinishPlan(finished, act)

@@ -1,0 +1,125 @@
+"""Defines the requests and answers about finishing work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+import msgspec
+
+from bough.errors import BoughError
+
+FinishAction = Literal["commit", "update", "merge", "undo-merge", "push", "pull-request"]
+MergeHow = Literal["merge", "ff", "squash"]
+UpdateHow = Literal["merge", "rebase"]
+# At most this many files are listed; all are counted.
+MOST_NAMED = 200
+
+
+class FinishBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """The fields of every request. `dryRun` returns what would happen, or why it would be refused, and changes nothing.
+    `force` continues while a turn runs there."""
+
+    dry_run: bool = False
+    force: bool = False
+    idempotency_key: str | None = None
+
+
+class CommitBody(FinishBody, kw_only=True):
+    """Commits `files`, or all changed files, with a message; without one, with the proposed message."""
+
+    message: str | None = None
+    files: list[str] | None = None
+
+
+class UpdateBody(FinishBody, kw_only=True):
+    """Brings new commits of the base into the worktree's branch, by a merge or a rebase.
+
+    - `base`: another branch than the worktree's own base.
+    - `fetch`: fetch that branch from its remote first.
+    - `onConflict`: with `abort` nothing changes; with `agent` a session of the worktree is prompted to resolve it.
+      After a merge it finds the files in conflict; a rebase it starts itself.
+    - `sessionId`: that session; the newest active one by default."""
+
+    how: UpdateHow = "merge"
+    base: str | None = None
+    fetch: bool = False
+    on_conflict: Literal["abort", "agent"] = "abort"
+    session_id: str | None = None
+
+
+class MergeBody(FinishBody, kw_only=True):
+    """Merges the worktree's branch into its base, or into the branch `into`: with a merge commit, by moving the branch
+    forward only (`ff`), or as one new commit (`squash`). `force` also leaves uncommitted files out."""
+
+    how: MergeHow = "merge"
+    into: str | None = None
+    message: str | None = None
+
+
+class UndoMergeBody(FinishBody, kw_only=True):
+    """Moves the base branch back to where it was before the last merge of this worktree."""
+
+
+class PushBody(FinishBody, kw_only=True):
+    """Pushes the worktree's branch to its remote. `rewrite` replaces commits there, unless somebody else pushed since
+    the last fetch or push from here."""
+
+    remote: str | None = None
+    rewrite: bool = False
+
+
+class FinishRefusal(msgspec.Struct, rename="camel"):
+    """The reason why an operation would be refused, as the error would say it."""
+
+    code: str
+    message: str
+    details: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, error: BoughError) -> FinishRefusal:
+        return cls(error.code, error.message, error.details)
+
+
+class Finished(msgspec.Struct, rename="camel"):
+    """What an operation did or, as a preview, would do. `steps` says it in sentences.
+
+    - `refusal`: only in previews: why it would be refused.
+    - `sha`: the resulting commit, null in previews.
+    - `files`: the first of the files concerned; `filesTotal` counts all.
+    - `conflicts`: files that both sides changed.
+    - `recoveryRef`: the git ref that holds the branch as it was.
+    - `taskId`: the prompt that handed a conflict to an agent."""
+
+    action: FinishAction
+    worktree_id: str
+    dry_run: bool
+    steps: list[str] = []
+    refusal: FinishRefusal | None = None
+    branch: str | None = None
+    base: str | None = None
+    sha: str | None = None
+    message: str | None = None
+    files: list[str] = []
+    files_total: int = 0
+    conflicts: list[str] = []
+    recovery_ref: str | None = None
+    session_id: str | None = None
+    task_id: str | None = None
+    url: str | None = None
+
+    def name_files(self, names: list[str]) -> None:
+        self.files, self.files_total = names[:MOST_NAMED], len(names)
+
+
+class FinishPlan(msgspec.Struct):
+    """An operation that can be done: its preview, and the function that does it and completes the answer."""
+
+    finished: Finished
+    act: Callable[[], Awaitable[None]]
+    # Columns of the worktree's row that change with it.
+    columns: dict[str, Any] = {}
+
+
+async def nothing() -> None:
+    """Does nothing, because nothing has to change."""

@@ -1,0 +1,290 @@
+"""Offers every operation that finishes work, each with a preview. Builds its plan and carries it out under the locks of
+the folders concerned, to the end, also if the caller stops waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from typing import Any
+
+import msgspec
+import structlog
+
+from bough.core.checkpoints.take import Checkpoints, busy
+from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
+from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns
+from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
+from bough.core.finish.push import plan_push
+from bough.core.finish.requests import (
+    CommitBody,
+    FinishAction,
+    FinishBody,
+    Finished,
+    FinishPlan,
+    FinishRefusal,
+    MergeBody,
+    PushBody,
+    UndoMergeBody,
+    UpdateBody,
+)
+from bough.core.finish.state import FinishState, read_finish_state
+from bough.core.finish.update import fetch_base, plan_update
+from bough.core.sessions.tasks import Tasks
+from bough.core.store import records as sessions
+from bough.core.store.idempotency import RecordScope
+from bough.core.store.sql import WORKTREES
+from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
+from bough.core.worktrees import records
+from bough.errors import Busy, Conflict, Denied
+from bough.git.repo_lock import alone
+from bough.git.worktrees import common_folder
+from bough.model.access.audit import AuditAction
+from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.finish")
+
+# How long the server's end waits for operations; what git has begun, it completes or leaves as it was.
+CLOSE_WITHIN = 10.0
+_AUDITED: dict[FinishAction, AuditAction] = {
+    "commit": "worktree.committed",
+    "update": "worktree.updated",
+    "merge": "worktree.merged",
+    "undo-merge": "worktree.merge_undone",
+    "push": "worktree.pushed",
+}
+
+Plan = Callable[[WorktreeFolder], Awaitable[FinishPlan]]
+FindFolder = Callable[[WorktreeFolder], Awaitable[str | None]]
+
+
+class Finishing:
+    """Commits, updates, merges and pushes the work in worktrees."""
+
+    def __init__(self, store: Store, checkpoints: Checkpoints, tasks: Tasks) -> None:
+        self._store = store
+        self._checkpoints = checkpoints
+        self._tasks = tasks
+        self._running: set[asyncio.Task[Finished]] = set()
+
+    async def state(self, worktree_id: str) -> FinishState:
+        """Returns how far the work is, with a proposed commit message."""
+
+        async def work(tx: Tx) -> tuple[Worktree, Repo, list[str], ProposedMessage]:
+            row, repo = await find_rows(tx, worktree_id)
+            running = sorted({task.session_id for task in await busy(tx, row.path)})
+            return row, repo, running, await propose_message(tx, row.id, row.name)
+
+        row, repo, running, proposed = await self._store.read(work)
+        await self._checkpoints.check_folder(row.path)
+        return await read_finish_state(await read_folder(row, repo), running, proposed)
+
+    async def commit(self, caller: Caller, worktree_id: str, body: CommitBody) -> Finished:
+        """Commits chosen files."""
+
+        async def plan(folder: WorktreeFolder) -> FinishPlan:
+            return await plan_commit(folder, body, await self._proposed(folder))
+
+        return await self._finish(caller, worktree_id, "commit", body, plan)
+
+    async def update(self, caller: Caller, worktree_id: str, body: UpdateBody) -> Finished:
+        """Brings new commits of the base into the worktree's branch."""
+
+        async def plan(folder: WorktreeFolder) -> FinishPlan:
+            if body.on_conflict == "agent":
+                await self._session(folder.row.id, body.session_id)
+            return await plan_update(folder, body, lambda text: self._prompt(caller, folder.row.id, body, text))
+
+        before = functools.partial(fetch_base, body=body) if body.fetch else None
+        return await self._finish(caller, worktree_id, "update", body, plan, before=before)
+
+    async def merge(self, caller: Caller, worktree_id: str, body: MergeBody) -> Finished:
+        """Merges the worktree's branch into its base."""
+
+        async def plan(folder: WorktreeFolder) -> FinishPlan:
+            target = await find_target(folder, body.into)
+            await self._check_target(caller, target, body)
+            return await plan_merge(folder, target, body, await self._proposed(folder))
+
+        other = functools.partial(_checkout, into=body.into)
+        return await self._finish(caller, worktree_id, "merge", body, plan, other)
+
+    async def undo_merge(self, caller: Caller, worktree_id: str, body: UndoMergeBody) -> Finished:
+        """Undoes the last merge of a worktree."""
+
+        async def plan(folder: WorktreeFolder) -> FinishPlan:
+            last = await last_merge(folder)
+            if last is None:
+                raise Conflict("nothing_to_undo", f"Worktree {folder.row.name} has no merge that could be undone.")
+            target = await find_target(folder, last.branch)
+            await self._check_target(caller, target, body)
+            return await plan_undo(folder, last, target, body)
+
+        return await self._finish(caller, worktree_id, "undo-merge", body, plan, _last_checkout)
+
+    async def push(self, caller: Caller, worktree_id: str, body: PushBody) -> Finished:
+        """Pushes the worktree's branch. Takes no locks, because it changes no file and the network may be slow."""
+        return await self._finish(
+            caller, worktree_id, "push", body, lambda folder: plan_push(folder, body), locked=False
+        )
+
+    async def close(self) -> None:
+        """Waits for operations that nobody waits for anymore, and cancels those that take too long."""
+        if self._running:
+            _, late = await asyncio.wait(self._running, timeout=CLOSE_WITHIN)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+
+    # Steps of every operation
+
+    async def _finish(
+        self,
+        caller: Caller,
+        worktree_id: str,
+        action: FinishAction,
+        body: FinishBody,
+        plan: Plan,
+        other: FindFolder | None = None,
+        *,
+        before: Callable[[WorktreeFolder], Awaitable[None]] | None = None,
+        locked: bool = True,
+    ) -> Finished:
+        """Carries out an operation, or previews it. `other` finds a further folder that it changes; `before` runs
+        outside the locks."""
+        row, repo = await self._store.read(lambda tx: find_rows(tx, worktree_id))
+        for path in (row.path, repo.path):
+            await self._checkpoints.check_folder(path)
+        if body.dry_run:
+            return await self._preview(caller, row, repo, action, body, plan)
+        scope = RecordScope(f"worktrees.{action}", "worktrees", row.id)
+        request = msgspec.structs.replace(body, idempotency_key=None)
+        earlier = await self._store.stored_answer(caller, scope, request, Finished)
+        if earlier is not None:
+            return earlier
+
+        async def work() -> Finished:
+            if before is not None:
+                await before(await read_folder(row, repo))
+            lock = self._alone if locked else self._beside
+            async with lock(caller, row, repo, body, other) as folder:
+                planned = await plan(folder)
+                await planned.act()
+            # The files are changed: a repeated request would not find out what was done.
+            return await until_available(
+                lambda: self._record(caller, scope, request, row, planned), f"a {action}", worktree=row.id
+            )
+
+        return await self._shielded(work(), f"{action} {row.id}")
+
+    async def _preview(
+        self, caller: Caller, row: Worktree, repo: Repo, action: FinishAction, body: FinishBody, plan: Plan
+    ) -> Finished:
+        try:
+            if not body.force:
+                await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
+            return (await plan(await read_folder(row, repo))).finished
+        except (Conflict, Denied, Busy) as error:
+            preview = Finished(action, row.id, True, refusal=FinishRefusal.of(error))
+            if error.code == "merge_conflict":
+                preview.conflicts = error.details["files"]
+            return preview
+
+    @contextlib.asynccontextmanager
+    async def _alone(
+        self,
+        caller: Caller,
+        row: Worktree,
+        repo: Repo,
+        body: FinishBody,
+        other: FindFolder | None,
+    ) -> AsyncGenerator[WorktreeFolder]:
+        """Keeps turns from starting in the folders concerned, and other work from the repository."""
+        beside = await other(await read_folder(row, repo)) if other is not None else None
+        async with contextlib.AsyncExitStack() as stack:
+            # In the same order as a race: first where the work goes.
+            for path in dict.fromkeys(path for path in (beside, row.path) if path):
+                await stack.enter_async_context(self._checkpoints.gate(path))
+            if not body.force:
+                await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
+            for path in dict.fromkeys(path for path in (beside, row.path) if path):
+                await stack.enter_async_context(self._checkpoints.alone(path))
+            await stack.enter_async_context(alone(await common_folder(repo.path)))
+            yield await read_folder(*await self._store.read(lambda tx: find_rows(tx, row.id)))
+
+    @contextlib.asynccontextmanager
+    async def _beside(
+        self, caller: Caller, row: Worktree, repo: Repo, body: FinishBody, _other: FindFolder | None
+    ) -> AsyncGenerator[WorktreeFolder]:
+        if not body.force:
+            await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
+        yield await read_folder(row, repo)
+
+    async def _record(
+        self, caller: Caller, scope: RecordScope, request: FinishBody, row: Worktree, planned: FinishPlan
+    ) -> Finished:
+        """Stores the answer, what changed in the worktree's row, and the audit entry."""
+
+        async def work(change: Change) -> Finished:
+            finished = planned.finished
+            await records.update(change, row.id, **{"branch": finished.branch or row.branch, **planned.columns})
+            change.audit(
+                caller,
+                _AUDITED[finished.action],
+                subject_id=row.id,
+                branch=finished.branch,
+                base=finished.base,
+                sha=finished.sha,
+            )
+            return finished
+
+        return await self._store.write_once(caller, scope, request, Finished, work)
+
+    async def _shielded(self, work: Coroutine[Any, Any, Finished], name: str) -> Finished:
+        task = asyncio.create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _check_target(self, caller: Caller, target: MergeTarget, body: FinishBody) -> None:
+        if target.checkout is not None:
+            path = target.checkout
+            await self._checkpoints.check_folder(path)
+            if not body.force:
+                await self._store.read(lambda tx: refuse_turns(tx, path, caller))
+
+    async def _proposed(self, folder: WorktreeFolder) -> str:
+        row = folder.row
+        return (await self._store.read(lambda tx: propose_message(tx, row.id, row.name))).message
+
+    async def _session(self, worktree_id: str, wanted: str | None) -> str:
+        """Returns the session to prompt, or raises `Conflict` if none works there."""
+        if wanted is not None:
+            session = await self._store.read(lambda tx: sessions.session(tx, wanted))
+            if session.worktree_id != worktree_id:
+                raise Conflict("no_session", f"Session {session.id} does not work in this worktree.")
+            return session.id
+        newest = await self._store.read(lambda tx: tx.value(WORKTREES.newest_session, id=worktree_id))
+        if newest is None:
+            raise Conflict("no_session", "No active session works in this worktree. Start or resume one first.")
+        return str(newest)
+
+    async def _prompt(self, caller: Caller, worktree_id: str, body: UpdateBody, text: str) -> tuple[str, str]:
+        session_id = await self._session(worktree_id, body.session_id)
+        without_key = msgspec.structs.replace(caller, idempotency_key=None)
+        task = await self._tasks.prompt(without_key, session_id, text)
+        return task.session_id, task.id
+
+
+async def _checkout(folder: WorktreeFolder, into: str | None) -> str | None:
+    return (await find_target(folder, into)).checkout
+
+
+async def _last_checkout(folder: WorktreeFolder) -> str | None:
+    last = await last_merge(folder)
+    return (await find_target(folder, last.branch)).checkout if last is not None else None

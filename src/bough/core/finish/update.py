@@ -1,0 +1,187 @@
+"""Plans bringing new commits of the base into a worktree's branch, and hands conflicts to an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, refuse_uncommitted
+from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, nothing
+from bough.errors import Conflict
+from bough.git.decode import shown
+from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
+from bough.git.finish.merge_trees import MergedTree, merge_trees, rebase
+from bough.git.finish.move import move_checkout, touched_files
+from bough.git.finish.remotes import find_remote
+from bough.git.finish.transfer import fetch, tracking_ref
+from bough.git.merge import identity
+from bough.git.run import git
+from bough.git.worktrees import resolve
+from bough.model.values.visible import visible
+
+MOST_NAMED = 100
+RECOVERY = "refs/bough/updates"
+
+# Sends a prompt to a session of the worktree and returns the session's and the task's id.
+Prompt = Callable[[str], Awaitable[tuple[str, str]]]
+
+
+async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt) -> FinishPlan:
+    """Plans an update by a merge or a rebase."""
+    branch = folder.own_branch
+    folder.refuse_unfinished()
+    base = await find_base(folder, body.base)
+    finished = Finished("update", folder.row.id, body.dry_run, branch=branch, base=base.name)
+    if body.fetch:
+        base = await _fetched(folder, base, finished)
+    common = (await git(folder.path, "merge-base", folder.head, base.sha, fine=(0, 1))).strip()
+    if not common:
+        raise Conflict("merge_blocked", f"{branch} and {base.name} have no commit in common.")
+    columns = {"base_sha": base.sha}
+    if common == base.sha:
+        finished.steps.append(f"Nothing to do: {branch} already contains {base.name}.")
+        finished.sha = None if body.dry_run else folder.head
+        return FinishPlan(finished, nothing, columns)
+    if common == folder.head:
+        finished.steps.append(f"Move {branch} forward to {base.name}.")
+        return FinishPlan(finished, await _move(folder, finished, base.sha, "Fast-forward"), columns)
+    if body.how == "rebase":
+        return await _plan_rebase(folder, base, body, finished, prompt)
+    return await _plan_merge(folder, base, body, finished, prompt)
+
+
+async def fetch_base(folder: WorktreeFolder, body: UpdateBody) -> None:
+    """Fetches the base branch from its remote."""
+    base = await find_base(folder, body.base)
+    await fetch(folder.path, await find_remote(folder.path, base.branch), base.branch)
+
+
+async def _fetched(folder: WorktreeFolder, base: BaseBranch, finished: Finished) -> BaseBranch:
+    """Returns the base as its remote has it. A preview uses what was fetched last."""
+    remote = await find_remote(folder.path, base.branch)
+    finished.base = f"{remote.name}/{base.branch}"
+    again = " The rest of this preview does not know it yet." if finished.dry_run else ""
+    finished.steps.append(f"Fetch {base.branch} from {remote.shown}.{again}")
+    sha = await resolve(folder.path, tracking_ref(remote, base.branch))
+    return base if sha is None else BaseBranch(finished.base, sha, base.branch, base.local)
+
+
+async def _plan_merge(
+    folder: WorktreeFolder, base: BaseBranch, body: UpdateBody, finished: Finished, prompt: Prompt
+) -> FinishPlan:
+    message = f"Merge branch '{base.name}' into {folder.own_branch}"
+    merged = await merge_trees(folder.path, folder.head, base.sha)
+    if merged.entries:
+        finished.conflicts = list(map(shown, merged.conflicts))
+        if body.on_conflict == "abort":
+            raise _conflict(finished, base, "Nothing was changed.")
+        return await _plan_conflict(folder, base, merged, finished, prompt, message)
+    finished.steps.append(f"Merge {base.name} into {folder.branch}.")
+    who = await identity(folder.path)
+    words = ("commit-tree", merged.tree, "-p", folder.head, "-p", base.sha)
+    new = (await git(folder.path, *words, env=who, stdin=f"{message}\n".encode("utf-8", "replace"))).strip()
+    return FinishPlan(finished, await _move(folder, finished, new, message), {"base_sha": base.sha})
+
+
+async def _plan_conflict(
+    folder: WorktreeFolder, base: BaseBranch, merged: MergedTree, finished: Finished, prompt: Prompt, message: str
+) -> FinishPlan:
+    await refuse_uncommitted(folder.path, "Commit them first.", "worktree_dirty", untracked=False)
+    await _refuse_overwriting(folder, merged.tree)
+    finished.steps.append(
+        f"Merge {base.name} into {folder.branch} and leave {len(finished.conflicts)} files in conflict."
+    )
+    finished.steps.append("Send one prompt to the agent to resolve them and commit.")
+
+    async def act() -> None:
+        await leave_in_conflict(folder.where, folder.head, base.sha, merged, message)
+        try:
+            finished.session_id, finished.task_id = await prompt(merge_prompt(base.name, finished.conflicts))
+        except BaseException:
+            await abort_conflict(folder.where, folder.head)
+            raise
+
+    return FinishPlan(finished, act, {"base_sha": base.sha})
+
+
+async def _plan_rebase(
+    folder: WorktreeFolder, base: BaseBranch, body: UpdateBody, finished: Finished, prompt: Prompt
+) -> FinishPlan:
+    rebased = await rebase(folder.path, base.sha, folder.head, await identity(folder.path))
+    if rebased.stopped_at is not None:
+        finished.conflicts = list(map(shown, rebased.conflicts))
+        if body.on_conflict == "abort":
+            raise _conflict(
+                finished, base, f"The rebase stops at the commit “{rebased.stopped_at}”. Nothing was changed."
+            )
+        finished.steps.append(f"Send one prompt to the agent to rebase {folder.branch} onto {base.name}.")
+
+        async def act() -> None:
+            finished.session_id, finished.task_id = await prompt(rebase_prompt(base.name, finished.conflicts))
+
+        return FinishPlan(finished, act)
+    count = "1 commit" if rebased.picked == 1 else f"{rebased.picked} commits"
+    finished.steps.append(f"Rebase {count} of {folder.branch} onto {base.name}.")
+    return FinishPlan(
+        finished, await _move(folder, finished, rebased.sha, f"Rebase onto {base.name}"), {"base_sha": base.sha}
+    )
+
+
+async def _move(folder: WorktreeFolder, finished: Finished, new: str, note: str) -> Callable[[], Awaitable[None]]:
+    """Returns the function that moves the branch, after a check that it overwrites nothing."""
+    finished.name_files(list(map(shown, await _refuse_overwriting(folder, new))))
+    finished.recovery_ref = f"{RECOVERY}/{folder.row.id}"
+
+    async def act() -> None:
+        who = await identity(folder.path)
+        words = ("update-ref", "--create-reflog", "-m", "bough", f"{RECOVERY}/{folder.row.id}", folder.head)
+        await git(folder.path, *words, env=who)
+        await move_checkout(folder.where, folder.head, new, f"bough update: {note}", who)
+        finished.sha = new
+
+    return act
+
+
+async def _refuse_overwriting(folder: WorktreeFolder, new: str) -> list[str]:
+    files = await touched_files(folder.where, folder.head, new)
+    if files.blocked:
+        named = list(map(shown, files.blocked[:MOST_NAMED]))
+        raise Conflict(
+            "worktree_dirty",
+            f"{len(files.blocked)} files that would change are not committed in worktree {folder.row.name}: "
+            f"{', '.join(named)}. Commit or move them first.",
+            files=named,
+        )
+    return files.touched
+
+
+def _conflict(finished: Finished, base: BaseBranch, what: str) -> Conflict:
+    named = ", ".join(finished.conflicts[:MOST_NAMED])
+    return Conflict(
+        "merge_conflict",
+        f"{len(finished.conflicts)} files were changed on both sides: {named}. {what} Hand the conflict to the agent "
+        f"(onConflict: agent), or bring in {base.name} by hand.",
+        files=finished.conflicts[:MOST_NAMED],
+    )
+
+
+def merge_prompt(base: str, files: list[str]) -> str:
+    """Builds the prompt that hands a merge in conflict to an agent."""
+    return (
+        f"I merged `{base}` into this branch, and the merge stopped at conflicts. It is in progress in this folder. "
+        "Resolve the conflict markers in these files so that both sides keep their meaning, run the tests that concern "
+        f"them, `git add` the files and conclude the merge with `git commit --no-edit`:\n\n{_list(files)}"
+    )
+
+
+def rebase_prompt(base: str, files: list[str]) -> str:
+    """Builds the prompt that asks an agent for a rebase with conflicts."""
+    return (
+        f"Rebase this branch onto `{base}` (`git rebase {base}`). These files conflict, because both sides changed "
+        "them. Resolve them so that both sides keep their meaning, run the tests that concern them, and continue the "
+        f"rebase until it is complete:\n\n{_list(files)}"
+    )
+
+
+def _list(files: list[str]) -> str:
+    more = f"\n- and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
+    return "\n".join(f"- `{visible(name)}`" for name in files[:MOST_NAMED]) + more

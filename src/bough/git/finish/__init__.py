@@ -1,0 +1,6 @@
+"""Finishes a branch: commits chosen files, merges and rebases without running a program, and moves branches with their
+checkouts.
+
+Merges and rebases are computed as objects first, so that a conflict is known before a file changes. Called by
+`core.finish` and by `merge`. Calls `run` and `working_copy`.
+"""

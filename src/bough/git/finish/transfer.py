@@ -1,0 +1,158 @@
+"""Fetches and pushes for a person who asked for it, with nothing of the repository's configuration.
+
+Git runs in an empty repository of our own that borrows the objects of the real one. So nothing is read that an agent
+wrote into the configuration, before or meanwhile: helpers, proxies, rewritten addresses, hooks. The person's own
+settings apply: their ssh, keys and credential helpers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from bough.errors import Conflict
+from bough.git.decode import shown
+from bough.git.finish.remotes import Remote, without_login
+from bough.git.paths import read_start
+from bough.git.run import GitFailed, git, git_over_network
+from bough.git.safe import written_paths
+from bough.git.worktrees import resolve
+
+# For sending or receiving a large repository over a slow line.
+WITHIN = 600.0
+# A shallow repository lists its edges in a file.
+LONGEST_SHALLOW = 1024 * 1024
+# What a folder that is pushed to would run, turned off: its hooks, its commands, and the update of its files.
+_RECEIVER = {
+    "core.hooksPath": "/dev/null",
+    "core.alternateRefsCommand": "true",
+    "core.fsmonitor": "false",
+    "receive.autogc": "false",
+    "receive.denyCurrentBranch": "refuse",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+_SENDER = {"core.alternateRefsCommand": "true", "core.fsmonitor": "false"}
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """A branch that was sent, and the commit that the remote had before, if any."""
+
+    sha: str
+    before: str | None
+
+
+async def remote_tip(path: str, remote: Remote, branch: str) -> str | None:
+    """Asks the remote for the commit of a branch."""
+    ref = f"refs/heads/{branch}"
+    async with _borrowed(path) as env:
+        text = await _run(env, "ls-remote", *_helper("upload-pack", remote, _SENDER), remote.address, ref)
+    entries = [line.partition("\t") for line in text.split("\n")]
+    return next((sha for sha, _, name in entries if name == ref), None)
+
+
+async def push(path: str, remote: Remote, branch: str, sha: str, *, rewrite: bool) -> Pushed:
+    """Sends a commit as the tip of a branch. `rewrite` replaces a tip with other commits, unless somebody moved it
+    since it was last fetched or pushed from here."""
+    ref = f"refs/heads/{branch}"
+    known = await resolve(path, tracking_ref(remote, branch))
+    lease = (f"--force-with-lease={ref}:{known or ''}",) if rewrite else ()
+    options = ("--no-verify", "--no-recurse-submodules", "--no-signed", *lease)
+    helper = _helper("receive-pack", remote, _RECEIVER)
+    async with _borrowed(path) as env:
+        try:
+            await _run(env, "push", *options, *helper, remote.address, f"{sha}:{ref}")
+        except GitFailed as error:
+            if "[rejected]" not in error.message and "stale info" not in error.message:
+                raise
+            raise Conflict(
+                "push_rejected",
+                f"{remote.name} has commits on {branch} that are not here. Update from it first, or push with rewrite "
+                "to replace them (not if somebody else pushed since you last fetched).",
+            ) from error
+    await _track(path, remote, branch, sha)
+    return Pushed(sha, known)
+
+
+async def fetch(path: str, remote: Remote, branch: str) -> str:
+    """Fetches one branch, points its tracking ref to it and returns its commit."""
+    ref = f"refs/heads/{branch}"
+    helper = _helper("upload-pack", remote, _SENDER)
+    options = ("--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head", "--quiet")
+    await asyncio.to_thread(_refuse_links, path)
+    async with _borrowed(path) as env:
+        try:
+            await _run(env, "fetch", *options, *helper, remote.address, f"+{ref}:refs/bough/fetched")
+        except GitFailed as error:
+            if "couldn't find remote ref" not in error.message:
+                raise
+            raise Conflict("no_remote", f"{remote.name} has no branch {branch}.") from error
+        sha = (await git(env["GIT_DIR"], "rev-parse", "refs/bough/fetched^{commit}", env=env)).strip()
+    await _track(path, remote, branch, sha)
+    return sha
+
+
+def tracking_ref(remote: Remote, branch: str) -> str:
+    """Returns the ref that holds what we know of a remote's branch."""
+    return f"refs/remotes/{remote.name}/{branch}"
+
+
+async def _track(path: str, remote: Remote, branch: str, sha: str) -> None:
+    await git(path, "update-ref", "--no-deref", "-m", "bough", tracking_ref(remote, branch), sha)
+
+
+def _refuse_links(path: str) -> None:
+    """Raises `GitFailed` if objects would be written through a link, because this git is not kept inside its folder."""
+    link = written_paths.link_out(path, "merge", {}, limited=False)
+    if link is not None:
+        raise GitFailed("git_failed", f"{link} is a link that leads out of the repository, so nothing was fetched.")
+
+
+def _helper(program: str, remote: Remote, settings: dict[str, str]) -> tuple[str, ...]:
+    """Returns the option that keeps git in a folder that is the other side from running what that folder names."""
+    if remote.protocol != "file":
+        return ()
+    words = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    return (f"--{program}=git {words} {program}",)
+
+
+@asynccontextmanager
+async def _borrowed(path: str) -> AsyncGenerator[dict[str, str]]:
+    """Yields the variables of an empty repository that uses the objects of the one at `path`."""
+    words = ("rev-parse", "--path-format=absolute", "--git-path", "objects", "--git-path", "shallow")
+    objects, shallow = (await git(path, *words)).rstrip("\n").split("\n")
+    form = (await git(path, "rev-parse", "--show-object-format")).strip()
+    with tempfile.TemporaryDirectory(prefix="bough-transfer-") as folder:
+        await asyncio.to_thread(_write_repository, folder, form, shallow)
+        yield {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": objects, "GIT_NO_REPLACE_OBJECTS": "1"}
+
+
+def _write_repository(folder: str, form: str, shallow: str) -> None:
+    for name in ("objects", "refs"):
+        os.mkdir(os.path.join(folder, name))
+    version, extra = (1, f"[extensions]\n\tobjectFormat = {form}\n") if form != "sha1" else (0, "")
+    config = f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extra}"
+    files = {"HEAD": "ref: refs/heads/none\n", "config": config}
+    for name, text in files.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    edges = read_start(shallow, LONGEST_SHALLOW)
+    if edges:
+        with open(os.path.join(folder, "shallow"), "wb") as file:
+            file.write(edges)
+
+
+async def _run(env: dict[str, str], *words: str) -> str:
+    try:
+        return await git_over_network(env["GIT_DIR"], *words, env=env, timeout=WITHIN)
+    except GitFailed as error:
+        raise GitFailed(error.code, without_logins(error.message)) from error
+
+
+def without_logins(text: str) -> str:
+    """Removes users and passwords from the addresses in git's messages."""
+    return " ".join(without_login(word) if "://" in word else word for word in shown(text).split(" "))

@@ -1,0 +1,59 @@
+"""Tests `bough worktree status`, `commit`, `update`, `merge` and `push`."""
+
+from __future__ import annotations
+
+import json
+
+from tests.api.cli.cli_program import Cli
+from tests.api.worktree_helpers import commit, head
+from tests.support.repos import git
+from tests.support.server import Running
+
+
+async def test_work_is_finished_from_the_command_line(server: Running, cli: Cli) -> None:
+    """L4, F1, F3, F4: Commits, updates, merges, undoes and pushes, each with --dry-run and --json; a refusal exits
+    with 1."""
+    top = server.repo()
+    remote = server.root / "remote.git"
+    git(server.root, "clone", "--quiet", "--bare", str(top), str(remote))
+    git(top, "remote", "add", "origin", str(remote))
+    await cli("worktree", "new", "feature", "--repo", str(top))
+    folder = top / ".worktrees" / "feature"
+    (folder / "one.txt").write_text("1\n")
+    (folder / "two.txt").write_text("2\n")
+    shown = await cli("worktree", "status", str(folder))
+    assert "2 not committed" in shown.out and "added        one.txt" in shown.out
+    preview = await cli("worktree", "commit", str(folder), "one.txt", "-m", "One.", "--dry-run")
+    assert (preview.code, "Commit 1 file to feature." in preview.out) == (0, True)
+    assert "Nothing was changed" in preview.err
+    done = await cli("worktree", "commit", str(folder), "one.txt", "-m", "One.", "--json")
+    assert json.loads(done.out)["sha"] == head(folder)
+    refused = await cli("worktree", "merge", str(folder), "--dry-run")
+    assert (refused.code, "Refused: 1 file is not committed" in refused.out) == (1, True)
+    assert (await cli("worktree", "merge", str(folder))).code == 1
+    (folder / "two.txt").unlink()
+    commit(top, "base.txt")
+    assert "Rebase 1 commit of feature onto main." in (await cli("worktree", "update", str(folder), "--rebase")).out
+    merged = await cli("worktree", "merge", str(folder), "--how", "ff")
+    assert (merged.code, head(top)) == (0, head(folder))
+    assert "into main" in (await cli("worktree", "status", str(folder))).out
+    assert "Move main back" in (await cli("worktree", "merge", str(folder), "--undo")).out
+    assert head(top) != head(folder)
+    pushed = await cli("worktree", "push", str(folder), "--json")
+    assert json.loads(pushed.out)["sha"] == git(remote, f"--git-dir={remote}", "rev-parse", "feature").strip()
+    assert "0 to push" in (await cli("worktree", "status", str(folder))).out
+
+
+async def test_a_conflict_from_the_command_line(server: Running, cli: Cli) -> None:
+    """L4, F2: A conflict is refused with its files, and --agent hands it over."""
+    top = server.repo()
+    created = json.loads((await cli("worktree", "new", "feature", "--repo", str(top), "--json")).out)
+    folder = top / ".worktrees" / "feature"
+    commit(top, "both.txt", "ours\n")
+    commit(folder, "both.txt", "theirs\n")
+    preview = await cli("worktree", "update", str(folder), "-n")
+    assert (preview.code, "in conflict  both.txt" in preview.out) == (1, True)
+    await server.client.session(created["repoId"], worktreeId=created["id"])
+    handed = await cli("worktree", "update", str(folder), "--agent")
+    assert (handed.code, "bough session show" in handed.err) == (0, True)
+    assert "merge" in (await cli("worktree", "status", str(folder))).out

@@ -1,0 +1,83 @@
+"""Tests pushing a worktree's branch to a bare remote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.api.worktree_helpers import commit, head
+from tests.core.finish.finish_helpers import Work, start
+from tests.support.repos import git
+from tests.support.server import Running
+
+
+async def pushable(server: Running) -> tuple[Work, Path]:
+    """Returns work in a repository with a bare remote."""
+    work = await start(server)
+    remote = work.main.parent / "remote.git"
+    git(work.main.parent, "clone", "--quiet", "--bare", str(work.main), str(remote))
+    git(work.main, "remote", "add", "origin", str(remote))
+    return work, remote
+
+
+def tip(remote: Path, branch: str = "feature") -> str:
+    return git(remote, f"--git-dir={remote}", "rev-parse", f"refs/heads/{branch}").strip()
+
+
+async def test_a_branch_is_pushed(server: Running) -> None:
+    """F4: A push sends the branch's commits after a preview that contacts nobody, and counts what is new."""
+    work, remote = await pushable(server)
+    first = commit(work.folder, "one.txt")
+    (work.folder / "two.txt").write_text("2\n")
+    preview = await work.preview("push")
+    assert preview["steps"] == [f"Push feature as a new branch to {remote}.", "1 uncommitted files stay here."]
+    done = await work.do("push")
+    assert (done["sha"], tip(remote)) == (first, first)
+    state = await work.state()
+    assert (state["remote"]["name"], state["remote"]["ahead"], state["remote"]["behind"]) == ("origin", 0, 0)
+    assert git(work.folder, "rev-parse", "--abbrev-ref", "feature@{upstream}").strip() == "origin/feature"
+    second = commit(work.folder, "three.txt")
+    assert (await work.state())["remote"]["ahead"] == 1
+    assert (await work.preview("push"))["steps"][0] == f"Push 1 new commit of feature to {remote}."
+    await work.do("push")
+    assert tip(remote) == second
+
+
+async def test_a_rewritten_branch_needs_consent(server: Running) -> None:
+    """F4: Commits on the remote are replaced only on request, and never those that somebody else pushed meanwhile."""
+    work, remote = await pushable(server)
+    commit(work.folder, "one.txt")
+    await work.do("push")
+    git(work.folder, "commit", "--quiet", "--amend", "-m", "Other words.")
+    path = f"/api/worktrees/{work.worktree['id']}/push"
+    answer = await server.client.http.post(path, json={})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "push_rejected")
+    await work.do("push", rewrite=True)
+    assert tip(remote) == head(work.folder)
+    other = work.main.parent / "other"
+    git(work.main.parent, "clone", "--quiet", "--branch", "feature", str(remote), str(other))
+    theirs = commit(other, "theirs.txt")
+    git(other, "push", "--quiet")
+    git(work.folder, "commit", "--quiet", "--amend", "-m", "Again.")
+    answer = await server.client.http.post(path, json={"rewrite": True})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "push_rejected")
+    assert tip(remote) == theirs
+
+
+async def test_a_push_without_a_remote_is_refused(server: Running) -> None:
+    """F4: Without a remote, or with one that has another name, a push says what is missing."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    await work.refused("push", "no_remote")
+    assert (await work.state())["remote"]["name"] is None
+    await work.refused("push", "no_remote", remote="upstream")
+
+
+async def test_a_remote_that_fails_says_why(server: Running) -> None:
+    """F4: A push to a folder that is gone fails with git's words and without a password."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    git(work.main, "remote", "add", "origin", str(work.main.parent / "gone.git"))
+    path = f"/api/worktrees/{work.worktree['id']}/push"
+    answer = await server.client.http.post(path, json={})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "git_failed")
+    assert "gone.git" in answer.json()["error"]["message"]

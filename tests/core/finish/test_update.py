@@ -1,0 +1,168 @@
+"""Tests updating a worktree's branch from its base: merge, rebase, conflicts, and handing them to an agent."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.error_responses import Json
+from tests.api.worktree_helpers import commit, head
+from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
+from tests.support.repos import git
+from tests.support.server import Running
+
+
+async def test_a_merge_brings_in_the_base(server: Running) -> None:
+    """F2: An update merges the base's new commits, counts them before, and keeps the old tip on a ref."""
+    work = await start(server)
+    commit(work.main, "base.txt")
+    commit(work.folder, "mine.txt")
+    (work.folder / "untracked.txt").write_text("u\n")
+    tip = head(work.folder)
+    state = await work.state()
+    assert (state["base"], state["ahead"], state["behind"]) == ("main", 1, 1)
+    assert state["checkout"] == str(work.main)
+    preview = await work.preview("update")
+    assert preview["steps"] == ["Merge main into feature."]
+    assert (preview["files"], head(work.folder)) == (["base.txt"], tip)
+    done = await work.do("update")
+    assert parents(work.folder, "HEAD") == [tip, head(work.main)]
+    assert (work.folder / "base.txt").exists() and status(work.folder) == ["?? untracked.txt"]
+    assert head(work.folder, done["recoveryRef"]) == tip
+    again = await work.do("update")
+    assert again["steps"] == ["Nothing to do: feature already contains main."]
+    diff = await server.client.get(f"/api/worktrees/{work.worktree['id']}/diff")
+    assert {file["path"] for file in diff["files"]} == {"mine.txt", "untracked.txt"}
+
+
+async def test_a_branch_without_commits_moves_forward(server: Running) -> None:
+    """F2: A branch with no commits of its own moves forward to the base, by a merge as by a rebase."""
+    work = await start(server)
+    for number, how in enumerate(("merge", "rebase")):
+        commit(work.main, f"base{number}.txt")
+        done = await work.do("update", how=how)
+        assert done["sha"] == head(work.main) == head(work.folder)
+        assert status(work.folder) == []
+
+
+async def test_a_rebase_picks_the_commits_again(server: Running) -> None:
+    """F2: A rebase keeps order, authors, dates and messages, drops what the base already has, and leaves a clean
+    worktree."""
+    work = await start(server)
+    (work.folder / "one.txt").write_text("1\n")
+    git(work.folder, "add", ".")
+    git(work.folder, "commit", "--quiet", "--author", "Ada Ümlaut <ada@example.invalid>", "-m", "Öne.\n\nBody\n- list")
+    commit(work.folder, "same.txt", "same\n", "Same in both.")
+    (work.folder / "one.txt").unlink()
+    git(work.folder, "commit", "--quiet", "-am", "Remove one.")
+    commit(work.main, "same.txt", "same\n", "The same.")
+    commit(work.main, "base.txt")
+    before = git(work.folder, "log", "--format=%an %ae %ad%n%B", "HEAD~2", "-1")
+    done = await work.do("update", how="rebase")
+    assert done["steps"] == ["Rebase 2 commits of feature onto main."]
+    assert log(work.folder) == ["Remove one.", "Öne.", "Add base.txt.", "The same.", "Begin."]
+    assert git(work.folder, "log", "--format=%an %ae %ad%n%B", "HEAD~1", "-1") == before
+    assert status(work.folder) == [] and not (work.folder / "one.txt").exists()
+
+
+@pytest.mark.parametrize("how", ["merge", "rebase"])
+async def test_a_conflict_changes_nothing(server: Running, how: str) -> None:
+    """F2: A conflict is listed by file, in the preview too, and the worktree stays as it was."""
+    work = await start(server)
+    conflicting(work)
+    (work.folder / "untracked.txt").write_text("u\n")
+    tip = head(work.folder)
+    preview = await work.preview("update", how=how)
+    assert preview["conflicts"] == ["both.txt"]
+    error = await work.refused("update", "merge_conflict", how=how)
+    assert error["details"]["files"] == ["both.txt"]
+    assert (head(work.folder), status(work.folder)) == (tip, ["?? untracked.txt"])
+    assert (await work.state())["unfinished"] is None
+
+
+async def test_a_conflict_is_handed_to_the_agent_as_one_prompt(server: Running) -> None:
+    """F2: On request the files are left in conflict and one prompt tells the session about them; a commit concludes the
+    merge once they are resolved."""
+    work = await start(server)
+    conflicting(work)
+    commit(work.main, "clean.txt")
+    base = head(work.main)
+    tip = head(work.folder)
+    await work.refused("update", "no_session", onConflict="agent")
+    session = await work.session(agent="demo")
+    done = await work.do("update", onConflict="agent")
+    assert (done["conflicts"], done["sessionId"]) == (["both.txt"], session["id"])
+    task: Json = await server.client.wait_task(done["taskId"])
+    assert "`both.txt`" in task["prompt"] and "git commit" in task["prompt"]
+    text = (work.folder / "both.txt").read_text()
+    assert "<<<<<<<" in text and "ours\n" in text and "theirs\n" in text
+    assert sorted(status(work.folder)) == ["A  clean.txt", "AA both.txt"]
+    state = await work.state()
+    assert (state["unfinished"], state["conflicts"]) == ("merge", ["both.txt"])
+    await work.refused("commit", "files_in_conflict", message="Early.")
+    await work.refused("update", "unfinished_operation")
+    (work.folder / "both.txt").write_text("ours and theirs\n")
+    git(work.folder, "add", "both.txt")
+    await work.refused("commit", "unfinished_operation", message="Part.", files=["both.txt"])
+    await work.do("commit", message="Merge main.")
+    assert parents(work.folder, "HEAD") == [tip, base]
+    assert (await work.state())["unfinished"] is None and status(work.folder) == []
+    assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 1
+
+
+async def test_a_rebase_in_conflict_is_left_to_the_agent(server: Running) -> None:
+    """F2: With a rebase the agent starts it itself: the worktree stays clean, and one prompt says what to do."""
+    work = await start(server)
+    conflicting(work)
+    session = await work.session(agent="demo")
+    done = await work.do("update", how="rebase", onConflict="agent", sessionId=session["id"])
+    task: Json = await server.client.wait_task(done["taskId"])
+    assert "git rebase main" in task["prompt"]
+    assert status(work.folder) == []
+
+
+async def test_uncommitted_files_are_not_overwritten(server: Running) -> None:
+    """F2: An update refuses to write files that are not committed, untracked and ignored ones included."""
+    work = await start(server)
+    commit(work.main, "README.md", "base\n")
+    commit(work.main, "new.txt", "base\n")
+    (work.folder / "README.md").write_text("mine\n")
+    error = await work.refused("update", "worktree_dirty")
+    assert error["details"]["files"] == ["README.md"]
+    git(work.folder, "checkout", "--quiet", "README.md")
+    (work.folder / "new.txt").write_text("mine\n")
+    await work.refused("update", "worktree_dirty", how="rebase")
+    assert (work.folder / "new.txt").read_text() == "mine\n"
+
+
+async def test_a_rebase_of_merges_is_refused(server: Running) -> None:
+    """F2: A rebase of a branch with merge commits is refused, because it would lose them."""
+    work = await start(server)
+    commit(work.main, "base.txt")
+    commit(work.folder, "mine.txt")
+    await work.do("update")
+    commit(work.main, "more.txt")
+    await work.refused("update", "rebase_blocked", how="rebase")
+
+
+async def test_an_update_can_fetch_first(server: Running) -> None:
+    """F2: With `fetch`, the base is fetched from its remote and the branch updated from there; the local base stays."""
+    work = await _with_remote(server)
+    other = work.main.parent / "other"
+    git(work.main.parent, "clone", "--quiet", str(work.main.parent / "remote.git"), str(other))
+    sha = commit(other, "from-remote.txt")
+    git(other, "push", "--quiet")
+    local = head(work.main)
+    preview = await work.preview("update", fetch=True)
+    assert preview["steps"][0].startswith("Fetch main from ")
+    done = await work.do("update", fetch=True)
+    assert (done["base"], done["sha"]) == ("origin/main", sha)
+    assert (work.folder / "from-remote.txt").exists()
+    assert (head(work.main), head(work.main, "origin/main")) == (local, sha)
+
+
+async def _with_remote(server: Running) -> Work:
+    work = await start(server)
+    remote = work.main.parent / "remote.git"
+    git(work.main.parent, "clone", "--quiet", "--bare", str(work.main), str(remote))
+    git(work.main, "remote", "add", "origin", str(remote))
+    return work

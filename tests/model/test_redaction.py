@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import secrets
 from typing import Any
 
 import msgspec
 import pytest
 
+from bough.model.values import own_tokens
+from bough.model.values.ids import new_id
 from bough.model.values.redaction import LONGEST, MASK, Redactor
 
 KEY = "-----BEGIN KEY-----\nabcdefghijklmnopqrstuvwxyz0123\n-----END KEY-----"
@@ -27,7 +30,8 @@ def test_texts() -> None:
 
 def test_values_that_are_no_secrets() -> None:
     """R1: Short values and ordinary words are not masked, so that transcripts stay readable."""
-    assert not Redactor(["12345", "production", "completed", "", "   "])
+    text = "12345 production completed  "
+    assert Redactor(["12345", "production", "completed", "", "   "]).text(text) == text
     assert Redactor(["123456"]).text("1234567") == "***7"
 
 
@@ -125,3 +129,33 @@ def test_json() -> None:
     for _ in range(500):
         deep = [deep]
     assert "grey" not in str(redactor.value({"args": deep, "text": "grey-4711"}))
+
+
+@pytest.mark.parametrize(
+    "prefix", [f"{own_tokens.SESSION}{new_id()}.", own_tokens.USER, own_tokens.PAGE, own_tokens.SERVER]
+)
+def test_tokens_of_bough(prefix: str) -> None:
+    """R1, 5d: A token is masked in every redactor, at every division of its text, and not without its secret part."""
+    token = prefix + secrets.token_urlsafe(32)
+    for redactor in (Redactor(), Redactor(VALUES)):
+        text = f"a bough {token} b {token}{token}. bough-page-folder"
+        assert redactor.text(text) == "a bough *** b ******. bough-page-folder"
+        for cut in range(len(text)):
+            stream = redactor.stream()
+            assert stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.close() == redactor.text(text)
+        stream = redactor.stream()
+        assert "".join(stream.feed(letter) for letter in text) + stream.close() == redactor.text(text)
+        assert bytes(redactor.json(msgspec.Raw(msgspec.json.encode({"a": token})))) == b'{"a":"***"}'
+        broken = redactor.stream()
+        assert broken.feed(token[:-20]) + broken.close() == MASK
+        assert redactor.stream().feed("about grub") == "about gru"
+
+
+def test_masks_are_replaced_by_the_values() -> None:
+    """R1, Q5: An edited text gets the values back in the order of their masks, or None if their number has changed."""
+    redactor = Redactor(VALUES)
+    original = "use grey-4711, not ***, then 1234567890"
+    assert redactor.restore("take ***, or *** and ***!", original) == "take grey-4711, or *** and 1234567890!"
+    assert redactor.restore("take nothing", original) == "take nothing"
+    assert redactor.restore("take ***", original) is None
+    assert redactor.restore("*** bold ***", "no secret") == "*** bold ***"

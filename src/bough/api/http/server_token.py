@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bough.model.values import times
+from bough.model.values import own_tokens, times
 
 
 def token_path(data: Path) -> Path:
@@ -35,7 +35,7 @@ def token_created_at(data: Path) -> str | None:
 
 def new_token(data: Path) -> str:
     """Creates a token, which replaces the stored one."""
-    token = secrets.token_urlsafe(32)
+    token = own_tokens.SERVER + secrets.token_urlsafe(32)
     write_private(token_path(data), token)
     return token
 

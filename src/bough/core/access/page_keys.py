@@ -22,11 +22,11 @@ from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import NotFound, Unauthenticated
 from bough.model.access.page_key import PageKey
 from bough.model.session import Caller
-from bough.model.values import ids, times
+from bough.model.values import ids, own_tokens, times
 
 log = structlog.get_logger("bough.access")
 
-PREFIX = "bough-page-"
+PREFIX = own_tokens.PAGE
 # Seconds: how long a browser stays signed in, as long as its cookie.
 LIFETIME = 30 * 24 * 3600
 # Seconds; the page redeems its ticket as soon as it is loaded.

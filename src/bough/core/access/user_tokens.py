@@ -20,11 +20,11 @@ from bough.model.access.audit import AuditAction
 from bough.model.access.page_key import PageKey
 from bough.model.access.user import OWNER, Role, User, UserToken, includes, lower_role
 from bough.model.session import Caller, Door
-from bough.model.values import ids, times
+from bough.model.values import ids, own_tokens, times
 
 log = structlog.get_logger("bough.access")
 
-PREFIX = "bough-user-"
+PREFIX = own_tokens.USER
 # Seconds between two records of a token's use.
 USE_RECORDED_EVERY = 60
 # Seconds; so that a broken database is not asked in a tight loop.

@@ -14,6 +14,7 @@ import structlog
 from bough.core.checkpoints.folders import Folders
 from bough.core.store import records
 from bough.core.store.paging import Page
+from bough.core.store.session_secrets import shown_task
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
@@ -204,7 +205,7 @@ class Checkpoints:
         """Returns a task with what is known about its files."""
 
         async def work(tx: Tx) -> TaskWithFiles:
-            task = await records.task(tx, task_id)
+            task = await shown_task(tx, await records.task(tx, task_id))
             others = await tx.all(CHECKPOINTS.overlaps, Task, task_id=task.id)
             rows = await moments(tx, task.id)
             return TaskWithFiles(**msgspec.structs.asdict(task), checkpoints=rows, overlaps=[row.id for row in others])

@@ -16,6 +16,7 @@ from bough.core.environment.mcp_check import McpCheck
 from bough.core.environment.variables import checked_env
 from bough.core.store import records
 from bough.core.store.paging import Page
+from bough.core.store.session_secrets import remember_secrets
 from bough.core.store.short_ids import find
 from bough.core.store.sql import MCP
 from bough.core.store.transactions import Change, Store
@@ -161,6 +162,8 @@ class McpServers:
             other = await change.tx.one(MCP.named, McpServer, name=merged.name)
             if other is not None and other.id != shown.id:
                 raise _taken(merged.name)
+            for session in await change.tx.all(MCP.users, Session, pattern=f"%{shown.id}%"):
+                await remember_secrets(change.tx, session.id)
             server = await change.tx.one(MCP.change, McpServer, id=shown.id, now=change.now, **_shown(merged))
             assert server is not None
             await change.tx.run(MCP.change_private, id=shown.id, **_private(merged))
@@ -177,6 +180,7 @@ class McpServers:
         async def work(change: Change) -> McpServer:
             server = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
             for session in await change.tx.all(MCP.users, Session, pattern=f"%{server.id}%"):
+                await remember_secrets(change.tx, session.id)
                 remaining = [
                     server_id
                     for server_id in msgspec.json.decode(session.mcp_server_ids, type=list[str])

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bough.core.store.paging import Page
+from bough.core.store.session_secrets import redactors_of
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, CARDS, TREES
 from bough.core.store.transactions import Store
@@ -70,8 +71,10 @@ async def _read(tx: Tx, board_id: str, limit: int, offset: int, archived: bool) 
             totals.update(heads)
     sessions: dict[tuple[str, str | None], list[CardSession]] = {}
     session_ids = list(totals)
+    redactors = await redactors_of(tx, session_ids)
     for start in range(0, len(session_ids), PIECE):
         for session in await tx.all(NODES, CardSession, ids=session_ids[start : start + PIECE]):
+            session.first_prompt = redactors[session.id].beginning(session.first_prompt)
             sessions.setdefault((session.repo_id, session.worktree_id), []).append(session)
     cards: list[Card] = []
     for place in places:

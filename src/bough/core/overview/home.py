@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
+from bough.core.store.session_secrets import redactors_of
 from bough.core.store.sql import COUNTS, HOME
 from bough.core.store.transactions import Store
 from bough.errors import Invalid
 from bough.model.session import Activity, Kind, Status
 from bough.model.task import TaskStatus
+from bough.model.values.redaction import Redactor
 from bough.model.values.times import quarter, written
 from bough.model.views.home import (
     Counts,
@@ -118,7 +120,9 @@ async def _read(tx: Tx, midnight: str) -> Home:
     queued = await _ids(tx, HOME.waiting)
     trees = await _trees(tx)
     shown = dict.fromkeys([*failed, *review, *running, *queued, *trees])
-    sessions = {row.id: _session(row) for row in await tx.all(HOME.sessions, _Row, ids=list(shown))} if shown else {}
+    rows = await tx.all(HOME.sessions, _Row, ids=list(shown)) if shown else []
+    redactors = await redactors_of(tx, list(shown))
+    sessions = {row.id: _session(row, redactors[row.id]) for row in rows}
 
     def listed(ids: list[str]) -> list[HomeSession]:
         return [sessions[session_id] for session_id in ids if session_id in sessions]
@@ -170,20 +174,20 @@ async def _totals(tx: Tx, midnight: str) -> Totals:
     return Totals(*sums)
 
 
-def _session(row: _Row) -> HomeSession:
+def _session(row: _Row, redactor: Redactor) -> HomeSession:
     last = None
     if row.task_id is not None and row.task_status is not None:
         last = LastTask(
             row.task_id,
             row.task_status,
-            row.task_prompt or "",
+            redactor.beginning(row.task_prompt or ""),
             row.task_started_at,
             row.task_ended_at,
             row.task_error,
         )
     return HomeSession(
         id=row.id,
-        title=row.title or first_line(row.first_prompt),
+        title=row.title or first_line(redactor.beginning(row.first_prompt)),
         agent=row.agent,
         status=row.status,
         activity=row.activity,

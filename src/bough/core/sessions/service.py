@@ -34,6 +34,7 @@ from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
+from bough.core.store.session_secrets import remember_secrets
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import CALLS, HOME, SESSIONS
 from bough.core.store.transactions import Change, Store
@@ -227,6 +228,8 @@ class Sessions:
                 columns["context_files"] = raw(
                     [str(file_inside(Path(session.cwd), path, data=data)) for path in patch.context_files]
                 )
+            if env is not None or patch.mcp_server_ids is not msgspec.UNSET:
+                await remember_secrets(change.tx, session.id)
             if patch.mcp_server_ids is not msgspec.UNSET:
                 server_ids = [await find_id(change.tx, "mcp_servers", server_id) for server_id in patch.mcp_server_ids]
                 columns["mcp_server_ids"] = raw(server_ids)

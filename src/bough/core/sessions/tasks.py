@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from bough.core.sessions.masked_prompts import edited_prompt, repeated_prompt
 from bough.core.state import interruption, task_ended
 from bough.core.state import session as lifecycle
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
@@ -15,6 +16,7 @@ from bough.core.state.reports import callbacks
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
+from bough.core.store.session_secrets import prompt_redactor, shown_task
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import MESSAGES, TASKS
 from bough.core.store.transactions import Change, Store
@@ -64,9 +66,11 @@ class Tasks:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             await check_room(change, session, self._settings.max_queue)
             source: Source = "session" if caller.kind == "session" else "user"
-            return await enqueue(
-                change, session, prompt, source=source, from_session=caller.id, files=attached, caller=caller
+            sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
+            task = await enqueue(
+                change, session, sent, source=source, from_session=caller.id, files=attached, caller=caller
             )
+            return task if sent == prompt else await change.shown(task)
 
         scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
@@ -86,7 +90,10 @@ class Tasks:
         return None
 
     async def get(self, task_id: str) -> Task:
-        return await self._store.read(lambda tx: records.task(tx, task_id))
+        async def work(tx: Tx) -> Task:
+            return await shown_task(tx, await records.task(tx, task_id))
+
+        return await self._store.read(work)
 
     async def count_queued(self, session_id: str) -> int:
         """Returns how many prompts of a session are queued."""
@@ -113,7 +120,8 @@ class Tasks:
                 where += " AND session_id = :session_id"
                 query = TASKS.of_session
             tasks = await tx.all(query.with_(where=where), Task, limit=limit, offset=offset, **params)
-            return Page(tasks, await tx.value(TASKS.count.with_(where=where), **params) or 0, limit, offset)
+            shown = [await shown_task(tx, task) for task in tasks]
+            return Page(shown, await tx.value(TASKS.count.with_(where=where), **params) or 0, limit, offset)
 
         return await self._store.read(work)
 
@@ -132,7 +140,7 @@ class Tasks:
 
     async def edit(self, caller: Caller, task_id: str, prompt: str | None, before: str | None) -> Task:
         """Changes the text of a queued prompt, or moves it before another one, or to the end if `before` is empty. Its
-        files stay; a changed text is its last author's."""
+        files stay; a changed text is its last author's. Secret values that were shown masked stay (R1)."""
         if prompt is None and before is None:
             raise Invalid("nothing_to_change", "Give at least one field to change.")
         text = checked_prompt(prompt, self._settings.max_prompt) if prompt is not None else None
@@ -140,15 +148,16 @@ class Tasks:
         async def work(change: Change) -> Task:
             task = await self._waiting(change.tx, task_id)
             if text is not None:
-                task = await records.update_task(change, task.id, prompt=text)
+                edited = await edited_prompt(change.tx, task, text)
+                task = await records.update_task(change, task.id, prompt=edited)
                 change.audit(caller, "prompt.changed", session_id=task.session_id, subject_id=task.id)
                 infos = await prompt_files.infos(change.tx, task.id)
-                content = user_text(text, infos, caller.user_name)
+                content = user_text(edited, infos, caller.user_name)
                 message = await change.tx.one(
                     MESSAGES.edit_queued,
                     Message,
                     task_id=task.id,
-                    content=(await change.redactor(task.session_id)).json(content),
+                    content=(await prompt_redactor(change.tx, task)).json(content),
                     queued_base=QUEUED_BASE,
                     now=await records.message_time(change, task.session_id),
                 )
@@ -156,7 +165,7 @@ class Tasks:
                     change.message("message.patched", message)
             if before is not None:
                 task = await self._move(change, task, before)
-            return task
+            return await change.shown(task)
 
         return await self._store.write(work)
 

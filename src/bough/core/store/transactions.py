@@ -13,7 +13,7 @@ import msgspec
 from bough.core.store import idempotency
 from bough.core.store.idempotency import KeyScope, RequestKey, fingerprint
 from bough.core.store.response_cache import ResponseCache
-from bough.core.store.session_secrets import redactor_of
+from bough.core.store.session_secrets import redactor_of, shown_task
 from bough.core.store.sql import AUDIT, COMMON, EVENTS
 from bough.errors import Unavailable
 from bough.model.access.audit import AuditAction, AuditEntry
@@ -118,6 +118,13 @@ class Change:
             self._redactors[session_id] = await redactor_of(self.tx, session_id)
         return self._redactors[session_id]
 
+    async def shown(self, task: Task) -> Task:
+        """Returns a task without the secret values in its prompt."""
+        if task.source_session_id is not None:
+            return await shown_task(self.tx, task)
+        text = (await self.redactor(task.session_id)).text(task.prompt)
+        return task if text == task.prompt else msgspec.structs.replace(task, prompt=text)
+
     async def publish(self) -> None:
         """Stores the audit entries and the events. Must come last, because the rows of their counters stay locked until
         commit; they are always locked in this order."""
@@ -126,13 +133,10 @@ class Change:
         if not self._events:
             return
         for number, task in self._tasks:
-            # The row keeps the prompt as the agent receives it.
-            masked = (await self.redactor(task.session_id)).text(task.prompt)
-            if task.source_session_id is not None:
-                masked = (await self.redactor(task.source_session_id)).text(masked)
-            if masked != task.prompt:
-                record = msgspec.json.encode(msgspec.structs.replace(task, prompt=masked))
-                self._events[number] = (*self._events[number][:3], msgspec.Raw(record))
+            shown = await self.shown(task)
+            if shown is not task:
+                record = msgspec.Raw(msgspec.json.encode(shown))
+                self._events[number] = (*self._events[number][:3], record)
         last: Any = await self.tx.value(EVENTS.take_cursors, count=len(self._events))
         first = last - len(self._events) + 1
         self.published = [Event(cursor, *event, self.now) for cursor, event in enumerate(self._events, first)]

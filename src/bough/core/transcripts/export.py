@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from bough.core.store import records
-from bough.core.store.session_secrets import redactor_of
+from bough.core.store.session_secrets import shown_task
 from bough.core.store.sql import MESSAGES, REPOS, TASKS
 from bough.core.store.transactions import Store
 from bough.core.transcripts.inherited import inherited
@@ -38,8 +38,7 @@ async def export(store: Store, session_id: str, form: Literal["json", "markdown"
         query = TASKS.of_session.with_(where="session_id = :session_id")
         tasks = await tx.all(query, Task, session_id=session.id, limit=END, offset=0)
         # Messages are stored without secret values; a prompt is stored as the agent receives it.
-        secrets = await redactor_of(tx, session.id)
-        tasks = [msgspec.structs.replace(task, prompt=secrets.text(task.prompt)) for task in tasks]
+        tasks = [await shown_task(tx, task) for task in tasks]
         messages = await tx.all(MESSAGES.all, Message, session_id=session.id)
         return Export("bough/1", session, repo, tasks, await inherited(tx, session), messages)
 

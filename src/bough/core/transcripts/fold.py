@@ -55,8 +55,6 @@ class Fold:
     @property
     def withheld(self) -> dict[str, str]:
         """The ends of messages that are not stored, because they may become secret values, by the messages' ids."""
-        if not self._redactor:
-            return {}
         entries = (self._open, *self._tools.values())
         return {entry.id: entry.unshown for entry in entries if entry is not None and entry.unshown}
 
@@ -217,7 +215,7 @@ class Fold:
                 result["note"] = CUT_OFF
             entry.close()
             # A call without a usual status may have texts whose ends were withheld.
-            if status in OPEN_TOOL or (self._redactor and status not in ENDED_TOOL):
+            if status not in ENDED_TOOL:
                 self._touch(entry)
 
 

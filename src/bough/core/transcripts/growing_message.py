@@ -68,8 +68,8 @@ class GrowingMessage:
         self.seen = 0
         self.length = 0
         self.redactor = redactor
-        # Masks a text, or a tool call's output, as it grows; None if there is nothing to mask.
-        self.stream = redactor.stream(withheld) if redactor else None
+        # Masks a text, or a tool call's output, as it grows.
+        self.stream = redactor.stream(withheld)
         # Whether the output of a tool call is a text. It then holds no secret value.
         self.printed = False
 
@@ -106,13 +106,13 @@ class GrowingMessage:
     @property
     def unshown(self) -> str:
         """Text that is neither stored nor shown so far, because it may become a secret value."""
-        return "" if self.stream is None else self.stream.withheld
+        return self.stream.withheld
 
     def _masked(self, text: str) -> str:
-        return text if self.stream is None else self.stream.feed(text)
+        return self.stream.feed(text)
 
     def _rest(self) -> str:
-        return "" if self.stream is None else self.stream.close()
+        return self.stream.close()
 
     def text(self) -> str:
         return "".join(self.parts)
@@ -137,7 +137,7 @@ class GrowingMessage:
                 # After a restart, this tells which chunks belong to the message.
                 body["messageId"] = self.message_id
             return raw(body)
-        body = self._shown_body() if self.redactor else self.body
+        body = self._shown_body()
         return raw(shortened(body) if short and self.kind == "tool" else body)
 
     def _shown_body(self) -> dict[str, Any]:

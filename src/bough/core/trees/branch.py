@@ -19,6 +19,7 @@ from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
+from bough.core.store.session_secrets import remember_secrets
 from bough.core.store.short_ids import find_id, whole_id
 from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
@@ -313,6 +314,8 @@ class Branches:
             race=race,
             env_trusted=env_trusted,
         )
+        # Its agent learns the conversation so far, with the values that the source has or had.
+        await remember_secrets(change.tx, session.id, source.id)
         entry = self._catalog.get(agent)
         await check_servers(change.tx, caller, self._settings, entry, session, source.mcp_server_ids)
         if kind == "fork":

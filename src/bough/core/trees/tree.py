@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bough.core.store import records
+from bough.core.store.session_secrets import redactors_of
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Store
 from bough.model.tree import Budget, Node, Tree, TreeUsage
@@ -26,6 +27,7 @@ async def read(tx: Tx, session_id: str) -> Tree:
     """Reads the tree of a session inside a transaction."""
     root = (await records.session(tx, session_id)).root_session_id
     nodes = await tx.all(NODES, Node, root=root)
+    redactors = await redactors_of(tx, [node.id for node in nodes])
     tree = Tree(
         root_session_id=root,
         sessions=nodes,
@@ -37,6 +39,7 @@ async def read(tx: Tx, session_id: str) -> Tree:
     )
     used = tree.used
     for node in nodes:
+        node.first_prompt = redactors[node.id].beginning(node.first_prompt)
         used.turns += node.turns
         used.tokens += node.tokens
         used.cost += node.cost

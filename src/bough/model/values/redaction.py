@@ -1,5 +1,5 @@
 """Replaces secret values by `***` in texts and JSON that people and programs read: whole texts, texts that arrive in
-pieces, and JSON values.
+pieces, and JSON values. Bough's own tokens and keys are masked by their form, whoever they belong to.
 
 Values shorter than six characters and ordinary words are not treated as secrets, because transcripts would become
 unreadable without protecting anything.
@@ -15,6 +15,8 @@ from typing import Any, cast
 from urllib.parse import quote
 
 import msgspec
+
+from bough.model.values import own_tokens
 
 MASK = "***"
 SHORTEST = 6
@@ -61,6 +63,8 @@ WORDS = frozenset(
     }
 )
 """Values that are words of everyday use."""
+# Stands for every token of Bough among the values.
+_TOKEN = ""
 # Identifiers are compared, not read.
 _EXACT = frozenset({"toolCallId", "callId", "optionId", "messageId"})
 # Names of fields that are part of the form of messages and tool calls, whatever a secret looks like.
@@ -97,9 +101,6 @@ class Redactor:
             self._by_letter.setdefault(form[0], []).append(form)
         self._numbers = frozenset(form for form in self._values if form.isdecimal() and len(form) >= SHORTEST_NUMBER)
 
-    def __bool__(self) -> bool:
-        return bool(self._values)
-
     def text(self, text: str) -> str:
         """Returns a text with every secret value masked: from left to right, and the longest of those that begin at the
         same place."""
@@ -123,19 +124,44 @@ class Redactor:
                 place = self._unfinished(text, end)
         return "".join([*parts, text[done:place]]), text[place:]
 
+    def beginning(self, text: str) -> str:
+        """Returns the masked beginning of a text that may have been cut in the middle of a secret value."""
+        shown, rest = self.divide(text)
+        return shown + (MASK if self.gives_away(rest) else rest)
+
+    def restore(self, edited: str, original: str) -> str | None:
+        """Returns an edited text with the values that `original` has in the places of the masks. A text without masks
+        stays as it is. Returns None if it has another number of them, because nobody can tell what they stand for."""
+        values: list[str] = []
+        done = 0
+        for begin, end in self._matches(original):
+            # An original may hold asterisks of its own.
+            values += [MASK] * original.count(MASK, done, begin) + [original[begin:end]]
+            done = end
+        if not done:
+            return edited
+        values += [MASK] * original.count(MASK, done)
+        first, *rest = edited.split(MASK)
+        if not rest:
+            return edited
+        if len(rest) != len(values):
+            return None
+        return first + "".join(value + text for value, text in zip(values, rest, strict=True))
+
     def gives_away(self, text: str) -> bool:
         """Returns whether a text is a large part of a secret value, from its beginning."""
-        return len(text) >= SHORTEST_END and any(
-            3 * len(text) >= len(value) and value.startswith(text) for value in self._values
+        return len(text) >= SHORTEST_END and (
+            own_tokens.gives_away(text, SHORTEST_END)
+            or any(3 * len(text) >= len(value) and value.startswith(text) for value in self._values)
         )
 
     def value(self, value: Any) -> Any:
         """Returns a JSON value with the secret values in its texts and names masked."""
-        return self._masked(value, DEEPEST) if self._values else value
+        return self._masked(value, DEEPEST)
 
     def json(self, content: msgspec.Raw) -> msgspec.Raw:
         """Returns encoded JSON with the secret values masked."""
-        if not self._values:
+        if not self._values and own_tokens.START.encode() not in bytes(content):
             return content
         decoded: Any = msgspec.json.decode(content)
         masked = self.value(decoded)
@@ -162,21 +188,23 @@ class Redactor:
 
     def _matches(self, text: str) -> Iterator[tuple[int, int]]:
         """Yields where secret values begin and end."""
-        # The next place of each value. Longer ones come first, and win at the same place.
+        # The next place of each value. Tokens come first, then longer values: the first wins at the same place.
         shorter = self._values[bisect_left(self._values, -len(text), key=_longer_first) :]
-        places = {value: place for value in shorter if (place := text.find(value)) >= 0}
+        places = {value: span for value in (_TOKEN, *shorter) if (span := _find(value, text, 0)) is not None}
         while places:
-            first = min(places, key=places.__getitem__)
-            end = places[first] + len(first)
-            yield places[first], end
-            for value in [value for value, place in places.items() if place < end]:
-                places[value] = text.find(value, end)
-                if places[value] < 0:
+            first = min(places, key=lambda value: places[value][0])
+            begin, end = places[first]
+            yield begin, end
+            for value in [value for value, span in places.items() if span[0] < end]:
+                span = _find(value, text, end)
+                if span is None:
                     del places[value]
+                else:
+                    places[value] = span
 
     def _unfinished(self, text: str, start: int) -> int:
         """Returns the first place from which on the text is the beginning of a value, but not a whole one."""
-        first = len(text)
+        first = own_tokens.unfinished(text, start)
         for letter, values in self._by_letter.items():
             # The longest value comes first: no beginning of another is longer.
             place = text.find(letter, max(start, len(text) - len(values[0]) + 1), first)
@@ -258,6 +286,14 @@ def _forms(value: str) -> Iterable[str]:
 
 def _longer_first(form: str) -> int:
     return -len(form)
+
+
+def _find(value: str, text: str, start: int) -> tuple[int, int] | None:
+    """Returns where a value, or a token, begins and ends."""
+    if value == _TOKEN:
+        return own_tokens.find(text, start)
+    place = text.find(value, start)
+    return None if place < 0 else (place, place + len(value))
 
 
 def _pieces(form: str) -> Iterable[str]:

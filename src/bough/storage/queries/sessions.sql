@@ -73,9 +73,14 @@ SELECT env FROM session_private WHERE session_id = :id
 SELECT env_trusted FROM session_private WHERE session_id = :id
 
 -- name: secrets
--- Returns where a session's secret values are: its environment, its MCP servers, and what its agent was started with.
-SELECT p.env, s.mcp_server_ids, k.secrets
-FROM sessions s JOIN session_private p ON p.session_id = s.id LEFT JOIN keepers k ON k.session_id = s.id WHERE s.id = :id
+-- Returns where the secret values of some sessions are: their environment, their MCP servers, what their agents were
+-- started with, and what they had before. Sessions without any are left out.
+SELECT s.id, p.env, s.mcp_server_ids, k.secrets, p.past_secrets
+FROM sessions s JOIN session_private p ON p.session_id = s.id LEFT JOIN keepers k ON k.session_id = s.id
+WHERE s.id IN :ids AND (
+    CAST(p.env AS TEXT) <> '{}' OR CAST(s.mcp_server_ids AS TEXT) <> '[]' OR CAST(p.past_secrets AS TEXT) <> '[]'
+    OR CAST(k.secrets AS TEXT) <> '[]'
+)
 
 -- name: grow
 -- Adds to the size of a session's transcript.
@@ -89,6 +94,14 @@ SELECT transcript_bytes, transcript_limit FROM session_private WHERE session_id 
 -- name: limit_transcript
 -- Sets the limit of a session's transcript.
 UPDATE session_private SET transcript_limit = :limit WHERE session_id = :id
+
+-- name: past_secrets
+-- Returns the secret values that a session had before.
+SELECT past_secrets FROM session_private WHERE session_id = :id
+
+-- name: set_past_secrets
+-- Replaces the secret values that a session had before.
+UPDATE session_private SET past_secrets = :secrets WHERE session_id = :id
 
 -- name: set_env
 -- Replaces a session's environment values.

@@ -11,9 +11,9 @@ from bough.core.store.sql import KEEPERS
 from bough.core.store.transactions import Store
 from bough.errors import Unauthenticated
 from bough.model.session import Caller
-from bough.model.values import ids
+from bough.model.values import ids, own_tokens
 
-PREFIX = "bough-session-"
+PREFIX = own_tokens.SESSION
 
 
 def mint(session_id: str) -> str:

@@ -13,6 +13,7 @@ import structlog
 from bough.core.checkpoints.take import Checkpoints, FolderState, busy, of_restore, record
 from bough.core.sessions.cascades import Cascades, below
 from bough.core.store import records
+from bough.core.store.session_secrets import shown_task
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -291,7 +292,8 @@ async def _decision(tx: Tx, race_id: str, body: KeepBody) -> _Decision:
         winner=winner,
         others=list(sessions.values()),
         worktree=await usable(tx, winner.worktree_id),
-        prompt=task.prompt if task is not None else winner.title,
+        # It becomes part of a commit.
+        prompt=(await shown_task(tx, task)).prompt if task is not None else winner.title,
     )
 
 

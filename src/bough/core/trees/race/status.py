@@ -11,6 +11,7 @@ import msgspec
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.store import records
 from bough.core.store.paging import Page
+from bough.core.store.session_secrets import redactors_of
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import RACES, REPOS, WORKTREES
 from bough.core.store.transactions import Store
@@ -219,7 +220,11 @@ def _briefs(races: Sequence[RaceRow], pairs: Sequence[tuple[str, str]]) -> list[
 
 async def _read(tx: Tx, race_id: str) -> tuple[RaceRow, list[_Racer]]:
     race = await find_race(tx, race_id)
-    return race, [await _racer(tx, session) for session in await racers(tx, race.id)]
+    sessions = await racers(tx, race.id)
+    redactors = await redactors_of(tx, [race.session_id, *(session.id for session in sessions)])
+    for redactor in redactors.values():
+        race.prompt = redactor.text(race.prompt)
+    return race, [await _racer(tx, session) for session in sessions]
 
 
 async def _racer(tx: Tx, session: Session) -> _Racer:

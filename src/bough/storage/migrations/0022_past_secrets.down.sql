@@ -1,0 +1,1 @@
+ALTER TABLE session_private DROP COLUMN past_secrets;

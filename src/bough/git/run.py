@@ -26,6 +26,7 @@ from bough.git.safe.configured_programs import (
     remembered,
     turned_off,
 )
+from bough.search_path import safe_lists
 
 log = structlog.get_logger("bough.git")
 
@@ -70,8 +71,8 @@ NOTHING = Needs()
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment without variables that would redirect git."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(_HIDDEN)}
+    """Returns the environment without variables and places of programs that would redirect git."""
+    env = {name: value for name, value in safe_lists(os.environ).items() if not name.startswith(_HIDDEN)}
     return env | overrides.FIXED
 
 

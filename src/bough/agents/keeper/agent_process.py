@@ -25,6 +25,8 @@ FILTER_FD = 5
 """The descriptor from which a box reads the filter of its system calls, if it has one."""
 SIGNALLED = 128
 """A box adds this to the number of the signal that ended its agent, as shells do."""
+LOADED = ("LD_", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "MALLOC_", "NLSPATH")
+"""Beginnings of the variables that lead a program's loader and library to files or change how they work."""
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT)
 """Signals that a keeper ignores. They are reset for the agent, which would inherit that."""
 
@@ -162,14 +164,16 @@ class AgentErrors:
         return bytes(self._tail[-min(STDERR_TAIL, self.total - after) :]) if self.total > after else b""
 
 
-def _boxed(box: list[str], command: list[str], filtered: bool) -> tuple[list[str], int]:
-    """Returns the command that runs an agent in its box, and a file with the arguments of the box.
+def _boxed(box: list[str], command: list[str], filtered: bool, inside: dict[str, str]) -> tuple[list[str], int]:
+    """Returns the command that runs an agent in its box, and a file with the arguments of the box. It sets the
+    variables `inside`.
 
     They are not part of the command line, where the agent and other users of the machine could read which paths are
     hidden. The words after `--` run inside the box.
     """
     cut = box.index("--")
-    words = [*box[1:cut], *(("--seccomp", str(FILTER_FD)) if filtered else ())]
+    words = [word for name, value in inside.items() for word in ("--setenv", name, value)]
+    words += [*box[1:cut], *(("--seccomp", str(FILTER_FD)) if filtered else ())]
     arguments = _file("box", b"".join(os.fsencode(word) + b"\0" for word in words))
     return [box[0], "--args", str(BOX_FD), *box[cut:], *command], arguments
 
@@ -194,11 +198,15 @@ class AgentProcess:
         with contextlib.suppress(OSError):  # The user's share of pipe memory may be used up; that is only slower.
             fcntl.fcntl(stdout, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
         box: list[str] = start.get("box") or []
+        env: dict[str, str] = start["env"]
         command = [start["program"], *start["command"][1:]]
         actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(agent_ends)]
         if box:
             filter_code: str | None = start.get("filter")
-            command, arguments = _boxed(box, command, filter_code is not None)
+            # The box itself runs outside, and must load nothing that the agent may have written.
+            inside = {name: value for name, value in env.items() if name.startswith(LOADED)}
+            env = {name: value for name, value in env.items() if name not in inside}
+            command, arguments = _boxed(box, command, filter_code is not None, inside)
             actions.append((os.POSIX_SPAWN_DUP2, arguments, BOX_FD))
             agent_ends = (*agent_ends, arguments)
             if filter_code is not None:
@@ -208,12 +216,13 @@ class AgentProcess:
         if ports is not None:
             actions.append((os.POSIX_SPAWN_DUP2, ports, PORTS_FD))
             agent_ends = (*agent_ends, ports)
-        os.chdir(start["cwd"])
+        # A box enters the folder by itself.
+        os.chdir("/" if box else start["cwd"])
         try:
             self.pid = os.posix_spawn(
                 command[0],
                 command,
-                start["env"],
+                env,
                 file_actions=actions,
                 setsid=True,
                 setsigmask=[],

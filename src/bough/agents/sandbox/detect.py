@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bough.agents.sandbox.profile import BASE, OWN_NETWORK
+from bough.search_path import find_own_program
 
 TRY_WITHIN = 10.0
 """Seconds for the trial run, which takes milliseconds."""
@@ -51,7 +51,7 @@ class SandboxProbe:
 
 def detect() -> Availability:
     """Runs a program in an empty sandbox with its own network; if that fails, in one without."""
-    program = shutil.which("bwrap")
+    program = find_own_program("bwrap")
     if program is None:
         where = ", also inside this container" if in_container() else ""
         return Availability(None, f"bubblewrap is not installed. Install the package bubblewrap{where}.")

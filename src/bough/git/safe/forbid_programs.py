@@ -4,6 +4,7 @@ configuration, however it got there and whenever it changes, makes it run a hook
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import struct
 import subprocess
@@ -12,6 +13,8 @@ import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+
+from bough.search_path import safe_lists
 
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_SECCOMP = 22
@@ -113,5 +116,12 @@ def _runs(*arguments: str, env: Mapping[str, str] | None = None) -> int:
     quiet = subprocess.DEVNULL
     command = ["git", *arguments]
     return subprocess.run(
-        command, cwd="/", env=env, stdin=quiet, stdout=quiet, stderr=quiet, timeout=WITHIN, check=False
+        command,
+        cwd="/",
+        env=safe_lists(os.environ if env is None else env),
+        stdin=quiet,
+        stdout=quiet,
+        stderr=quiet,
+        timeout=WITHIN,
+        check=False,
     ).returncode

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import shutil
 from typing import Any
 
 import msgspec
@@ -27,6 +26,7 @@ from bough.core.store.transactions import Change, Store
 from bough.errors import AgentFailed
 from bough.model.sandbox import Confinement
 from bough.model.session import Session
+from bough.search_path import find_own_program
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -155,7 +155,7 @@ class Confiner:
             _at_most(settings.sandbox_processes, resource.RLIMIT_NPROC),
             _at_most(settings.sandbox_open_files, resource.RLIMIT_NOFILE),
         )
-        words = [*arguments(program, box), "--", *limited(shutil.which("prlimit"), limits), *inside]
+        words = [*arguments(program, box), "--", *limited(find_own_program("prlimit"), limits), *inside]
         confinement = CONFINEMENTS[network is not None, reads_only(entry, session)]
         if network is None:
             return ConfinedStart(words, env, confinement)

@@ -10,32 +10,52 @@ import asyncio
 import os
 from collections.abc import Iterator
 
+import structlog
+
+from bough.errors import Conflict
 from bough.git.paths import quoted, read_start, real
 from bough.git.run import git
+
+log = structlog.get_logger("bough.git")
 
 LONGEST_NOTE = 64 * 1024
 """Bytes that are read of a file in which git notes a rebase or bisect."""
 
 
-async def set_upstream(repo: str, name: str, start: str) -> bool:
-    """Makes a new branch follow the remote branch `start`. Returns False if only git can write that."""
-    remote = start.removesuffix(f"/{name}")
+async def set_upstream(repo: str, name: str, start: str) -> None:
+    """Makes a new branch follow the remote branch `start`, unless it has settings or no remote fetches it. Raises
+    `Conflict` (`config_locked`) if the configuration is locked.
+
+    Git itself would write a copy of the file beside it, where an agent in the repository's own folder can change it."""
     settings = ("config", "-z", "--get-regexp")
     fetched = await git(repo, *settings, r"^remote\..*\.fetch$", fine=(0, 1))
-    if f"remote.{remote}.fetch\n+refs/heads/*:refs/remotes/{remote}/*" not in fetched.split("\0"):
-        return False
+    followed = _followed(fetched.split("\0"), f"refs/remotes/{start}")
     known = (await git(repo, *settings, r"^branch\.", fine=(0, 1))).split("\0")
-    prefix = f"branch.{name}."
-    ours = [line for line in known if line.startswith(prefix)]
-    if any(line.startswith("branch.autosetuprebase\n") for line in known):
-        return False
-    upstream_lines = [f"{prefix}remote\n{remote}", f"{prefix}merge\nrefs/heads/{name}"]
-    if ours:
-        return sorted(ours) == sorted(upstream_lines)
+    if followed is None or any(line.startswith(f"branch.{name}.") for line in known):
+        return
+    remote, merged = followed
     common = (await git(repo, "rev-parse", "--path-format=absolute", "--git-common-dir")).rstrip("\n")
-    section = f"[branch {quoted(name)}]\n\tremote = {quoted(remote)}\n"
-    section += f"\tmerge = {quoted(f'refs/heads/{name}')}\n"
-    return await asyncio.to_thread(_append, os.path.join(real(common), "config"), os.fsencode(section))
+    section = f"[branch {quoted(name)}]\n\tremote = {quoted(remote)}\n\tmerge = {quoted(merged)}\n"
+    if any(line in ("branch.autosetuprebase\nalways", "branch.autosetuprebase\nremote") for line in known):
+        section += "\trebase = true\n"
+    config = os.path.join(real(common), "config")
+    try:
+        await asyncio.to_thread(_append, config, os.fsencode(section))
+    except OSError as error:
+        # Such as a file that is a link. The branch works without an upstream.
+        log.warning("upstream_not_set", branch=name, config=config, error=str(error))
+
+
+def _followed(fetched: list[str], ref: str) -> tuple[str, str] | None:
+    """Returns the remote that a remote-tracking ref belongs to, and the ref's name there."""
+    for line in fetched:
+        setting, _, refspec = line.partition("\n")
+        source, colon, target = refspec.removeprefix("+").partition(":")
+        before, star, after = target.partition("*")
+        middle = ref[len(before) : len(ref) - len(after)] if star else ""
+        if colon and not source.startswith("^") and ref == f"{before}{middle}{after}" and (star or ref == target):
+            return setting.removeprefix("remote.").removesuffix(".fetch"), source.replace("*", middle, 1)
+    return None
 
 
 def is_noted(common: str, branch: str) -> bool:
@@ -57,21 +77,25 @@ def _notes(common: str) -> Iterator[list[str]]:
                 yield os.fsdecode(note).split("\n")
 
 
-def _append(config: str, section: bytes) -> bool:
+def _append(config: str, section: bytes) -> None:
     """Adds a section to a configuration file while git's own lock on it is held."""
+    lock = f"{config}.lock"
     try:
-        os.close(os.open(f"{config}.lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except OSError:
-        return False
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError as error:
+        raise Conflict(
+            "config_locked",
+            f"Git's configuration is locked: {lock} exists. If no git command runs in the repository, delete that file "
+            "and try again.",
+            path=lock,
+        ) from error
     try:
         file = os.open(config, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             size = os.fstat(file).st_size
             ends = size == 0 or os.pread(file, 1, size - 1) == b"\n"
-            return os.write(file, (b"" if ends else b"\n") + section) > 0
+            os.write(file, (b"" if ends else b"\n") + section)
         finally:
             os.close(file)
-    except OSError:
-        return False
     finally:
-        os.unlink(f"{config}.lock")
+        os.unlink(lock)

@@ -189,9 +189,9 @@ async def add(repo: str, path: str, branch: GitBranch | None, sha: str | None = 
     elif branch.kind == "local":
         how = [path, branch.name]
     else:
-        follows = branch.kind == "remote" and not await set_upstream(repo, branch.name, branch.start)
-        track = "--track" if follows else "--no-track"
-        how = [track, "-b", branch.name, path, branch.start]
+        if branch.kind == "remote":
+            await set_upstream(repo, branch.name, branch.start)
+        how = ["--no-track", "-b", branch.name, path, branch.start]
     held = () if hold is None else (hold,)
     words = ("worktree", "add", "--quiet")
     if permissions.allowed(await asyncio.to_thread(find, repo)).hooks:

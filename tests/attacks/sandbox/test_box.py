@@ -82,6 +82,7 @@ async def test_an_agent_writes_nothing_outside(boxed: Boxed) -> None:
         "echo '* filter=evil' >> .git/info/attributes",
         "mv .git .git2",
         "mv .git/config .git/config2",
+        "echo evil > .git/config.lock; mv -f .git/config.lock .git/config; rm -f .git/config.lock",
         "rm -rf .git/hooks",
         "mv .git/hooks .git/hooks2",
         "mkdir -p .git/worktrees/evil",

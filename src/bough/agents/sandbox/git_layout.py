@@ -58,6 +58,8 @@ def paths_of(layout: GitLayout) -> GitPaths:
         _create(common / folder)
     if not layout.linked:
         _keep_worktrees(common / "worktrees")
+    # Git reads this file once a person turns on `extensions.worktreeConfig`, as sparse checkouts do.
+    _create_file(git_folder / "config.worktree")
     # A link could lead anywhere, even to what other boxes hide: its target stays closed, and commits fail.
     shared = [common / name for name in WRITTEN_BY_COMMITS if name != "reftable" or _uses_reftable(common)]
     writable = [git_folder, *(path for path in shared if not os.path.islink(path))]
@@ -133,6 +135,11 @@ def _submodule(top: Path, dot_git: Path) -> GitLayout | None:
 def _create(folder: Path) -> None:
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def _create_file(path: Path) -> None:
+    with contextlib.suppress(OSError), open(path, "x"):
+        pass
 
 
 def _keep_worktrees(folder: Path) -> None:

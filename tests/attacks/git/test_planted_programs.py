@@ -25,7 +25,7 @@ def plant(folder: Path, name: str) -> Path:
 async def test_git_is_not_a_program_of_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
 ) -> None:
-    """S1: Relative and empty entries of PATH, which lead into the folder where git runs, and entries inside a working
+    """W3: Relative and empty entries of PATH, which lead into the folder where git runs, and entries inside a working
     copy are not searched for git."""
     repo = make_repo(tmp_path / "repo")
     marks = [plant(folder, "git") for folder in (repo, repo / "tools")]
@@ -48,7 +48,7 @@ def test_the_sandbox_is_not_a_program_of_the_repository(
 
 
 def test_safe_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S1: Libraries and modules are not looked up there either. A home folder that is kept in git is no such folder."""
+    """W3: Libraries and modules are not looked up there either. A home folder that is kept in git is no such folder."""
     home = make_repo(tmp_path / "home")
     repo = make_repo(home / "project")
     monkeypatch.setenv("HOME", str(home))

@@ -19,9 +19,9 @@ from bench.support.report import Result, Row, duration
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
 from bough.agents.link import LinkClosed
 from bough.agents.sandbox.box_paths import BoxRequest, box_env, gather
+from bough.agents.sandbox.bwrap_arguments import BoxLimits, arguments, limited
 from bough.agents.sandbox.detect import Availability, detect
 from bough.agents.sandbox.own_network import plan
-from bough.agents.sandbox.profile import BoxLimits, arguments, limited
 from bough.model.values.ids import new_id
 from tests.support.repos import make_repo
 

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from bough.api.server import transport
-from bough.api.server.transport import EncryptedOnly
+from bough.api.server import tls_and_proxies
+from bough.api.server.tls_and_proxies import EncryptedOnly
 from bough.errors import Busy, Invalid
 from bough.settings import Settings
 from tests.api.error_responses import refused
@@ -44,17 +44,17 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
 def test_beyond_loopback_needs_encryption(host: str) -> None:
     """L1: An address that other machines can reach needs a certificate or a named proxy."""
     with pytest.raises(Invalid) as error:
-        transport.check(Settings(host=host))
+        tls_and_proxies.check(Settings(host=host))
     assert error.value.code == "needs_tls"
     assert host in error.value.message
-    transport.check(Settings(host=host, tls_cert="c", tls_key="k"))
-    transport.check(Settings(host=host, behind_proxy="10.0.0.5, 10.1.0.0/16"))
+    tls_and_proxies.check(Settings(host=host, tls_cert="c", tls_key="k"))
+    tls_and_proxies.check(Settings(host=host, behind_proxy="10.0.0.5, 10.1.0.0/16"))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.0.1"])
 def test_this_machine_needs_none(host: str) -> None:
     """L1: On loopback nothing is demanded."""
-    transport.check(Settings(host=host))
+    tls_and_proxies.check(Settings(host=host))
 
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
@@ -66,14 +66,14 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         (Settings(behind_proxy="10.0.0.5/8"), "bad_setting"),
     ):
         with pytest.raises(Invalid) as error:
-            transport.check(settings)
+            tls_and_proxies.check(settings)
         assert error.value.code == code
     key = tmp_path / "key.pem"
     key.write_text("x")
     for mode, text in ((0o644, "Other users"), (0o600, "Cannot use")):
         key.chmod(mode)
         with pytest.raises(Invalid, match=text):
-            transport.certificate(Settings(tls_cert=str(key), tls_key=str(key)))
+            tls_and_proxies.certificate(Settings(tls_cert=str(key), tls_key=str(key)))
 
 
 async def passed(settings: Settings, peer: str, scheme: str = "http", **headers: str) -> str | int:

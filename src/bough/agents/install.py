@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, Package
-from bough.agents.catalog.find import bin_name, is_own, npm_folder
+from bough.agents.catalog.find_program import bin_name, is_own, npm_folder
 from bough.agents.inherited_env import HIDDEN_PREFIXES
 from bough.errors import AgentFailed, Invalid
 

@@ -8,7 +8,8 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import BrokenEntry, Catalog, CatalogEntry
-from bough.agents.catalog.find import install_hint, is_set_up
+from bough.agents.catalog.find_program import install_hint
+from bough.agents.catalog.login import is_set_up
 from bough.errors import Invalid
 from bough.model.session import MODES, PermissionMode
 

@@ -41,7 +41,7 @@ from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
 from bough.core.transcripts.transcript_limit import TranscriptLimits
 from bough.core.trees.branch import Branches
-from bough.core.trees.prune import Pruning
+from bough.core.trees.prune_checkpoints import Pruning
 from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses

@@ -5,31 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import fcntl
-import itertools
 import os
 import queue
-import re
 import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
-from glob import escape
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
 from bough.errors import Busy, Internal, Invalid, Unavailable
 from bough.storage.backend import Listeners, Tx
+from bough.storage.sqlite_backup import copy, remove_partial_copies
 from bough.storage.sqlite_file import DatabaseFile, damage
 from bough.storage.sqlite_tx import SqliteTx, Synchronous, connect, drive, translate
 from bough.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
 
-# The end of the name of an unfinished copy, and of SQLite's own files beside it.
-_PARTIAL = re.compile(r"-\d{8}T\d{6}(-\d+)?\.part(-journal|-wal|-shm)?$")
 # Long reads are searches and exports; two at a time leave a core for everything else.
 LONG_READERS = 2
 
@@ -136,14 +131,14 @@ class SqliteBackend:
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
             if name == "server":
-                self._remove_partial_copies()
+                remove_partial_copies(self.path)
             yield
         finally:
             os.close(lock)
 
     async def keep_copy(self, label: str) -> Path | None:
         """Copies the file with SQLite's own backup, which is consistent even while others write."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._copy, label)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, copy, self.path, label)
 
     def hurry(self) -> None:
         """Does nothing: a file answers at once, or not at all."""
@@ -179,32 +174,6 @@ class SqliteBackend:
             return _snapshot(connection, work)
         finally:
             self._idle_readers.put(connection)
-
-    def _remove_partial_copies(self) -> None:
-        """Removes the copies that a killed process left incomplete. Only the holder of the server's lock makes
-        copies."""
-        for part in self.path.parent.glob(f"{escape(self.path.name)}.*.part*"):
-            if _PARTIAL.search(part.name):
-                with suppress(OSError):
-                    part.unlink()
-
-    def _copy(self, label: str) -> Path:
-        stem = f"{self.path.name}.{label}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
-        target = self.path.with_name(f"{stem}.bak")
-        for number in itertools.count(2):
-            if not target.exists():
-                break
-            target = self.path.with_name(f"{stem}-{number}.bak")
-        # Only a complete copy gets its final name.
-        part = target.with_suffix(".part")
-        source = connect(self.path, read_only=True)
-        copy = connect(part)
-        try:
-            source.backup(copy)
-        finally:
-            copy.close()
-            source.close()
-        return part.rename(target)
 
 
 async def _nothing(_tx: Tx) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from bough.agents.sandbox import box_paths as module
 from bough.agents.sandbox.box_paths import BoxRequest, box_env, gather
+from bough.agents.sandbox.bwrap_arguments import Box, arguments
 from bough.agents.sandbox.detect import Availability, SandboxProbe, explain
 from bough.agents.sandbox.git_layout import GitLayout, find_layout
 from bough.agents.sandbox.own_files import OwnFiles
-from bough.agents.sandbox.profile import Box, arguments
 from tests.support.repos import make_repo
 
 

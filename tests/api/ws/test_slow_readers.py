@@ -16,7 +16,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from bough.core.events.events_for_subscriber import MOST_BYTES_BEHIND, Dropped, EventFrame, Subscription
+from bough.core.events.subscriber_buffer import MOST_BYTES_BEHIND, Dropped, EventFrame, Subscription
 from tests.api.error_responses import Json
 from tests.api.event_streams import sse
 from tests.support.client import PATIENCE, Client

@@ -13,7 +13,7 @@ from bough.agents.sandbox.git_layout import find_layout, paths_of, remove_forged
 from bough.core.policy.decide import decide
 from bough.core.policy.tool_use.read import read
 from bough.git import worktree_recovery, worktrees
-from bough.git.working_copy.inspect import state
+from bough.git.working_copy.folder_state import state
 from bough.model.message import raw
 from tests.support.repos import git, make_repo
 

@@ -10,6 +10,7 @@ from bough.core.worktrees.creation.setup import copy_ignored
 from bough.errors import BoughError
 from bough.git import checkpoint_refs, merge, worktree_recovery, worktrees
 from bough.git.commit_diff import compare
+from bough.git.default_branch import default_branch
 from bough.git.finish.commit import commit, plan_commit, uncommitted
 from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
 from bough.git.finish.merge_trees import merge_trees, rebase
@@ -18,7 +19,7 @@ from bough.git.finish.remotes import find_remote, parse_remote
 from bough.git.finish.transfer import fetch, push, remote_tip
 from bough.git.run import git
 from bough.git.working_copy.diff import diff
-from bough.git.working_copy.inspect import default_branch, inspect, state, top_level
+from bough.git.working_copy.folder_state import inspect, state, top_level
 from bough.git.working_copy.restore import apply, changed_paths, differences, plan
 from bough.git.working_copy.snapshot import Memory, SnapshotTooLarge, take, working_copy
 from bough.git.working_copy.status import distance, files, own_commits, submodules

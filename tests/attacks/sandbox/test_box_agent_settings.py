@@ -16,8 +16,8 @@ from bough.agents.catalog import load_catalog
 from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import folder_name, prepare
 from bough.agents.sandbox.box_paths import BoxRequest, box_env, gather
+from bough.agents.sandbox.bwrap_arguments import arguments
 from bough.agents.sandbox.private_copies import FOLDER, NEEDED_FOR, copied
-from bough.agents.sandbox.profile import arguments
 from bough.core.live_agents.start.confinement import own_files
 from tests.attacks.sandbox.box_agents import available, needs_sandbox
 from tests.support.repos import make_repo

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.policy import for_session
+from bough.core.policy import decide_for_session
 from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.core.trees.branch import NewBranch
@@ -239,7 +239,7 @@ async def test_a_side_question_does_not_leave_plan(tmp_path: Path) -> None:
         for item in (aside, parent):
             session = await store.read(lambda tx, item=item: records.session(tx, item))
             use = ToolUse(agent="demo", cwd=session.cwd, kind="switch_mode")
-            verdict = await store.read(lambda tx, session=session, use=use: for_session.judge(tx, session, use))
+            verdict = await store.read(lambda tx, session=session, use=use: decide_for_session.judge(tx, session, use))
             effects.append(verdict.effect)
         assert effects == ["deny", "ask"]
 

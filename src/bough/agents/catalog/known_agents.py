@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from bough.agents.catalog import find as locate
+from bough.agents.catalog import find_program
 from bough.agents.catalog.default_agent import choose
 from bough.agents.catalog.entry import CatalogEntry
-from bough.agents.catalog.find import LocatedAgent
+from bough.agents.catalog.find_program import LocatedAgent
 from bough.errors import Invalid
 
 
@@ -41,7 +41,7 @@ class Catalog:
 
     def find(self, entry: CatalogEntry) -> LocatedAgent | None:
         """Returns how an agent can be started on this machine, or None."""
-        return locate.find(entry, self.data)
+        return find_program.find(entry, self.data)
 
     def names(self) -> list[str]:
         return sorted(self._entries)

@@ -15,7 +15,8 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
-from bough.agents.catalog.find import LocatedAgent, key_variables, npm_folder, own_variables, startable
+from bough.agents.catalog.find_program import LocatedAgent, npm_folder, startable
+from bough.agents.catalog.login import key_variables, own_variables
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
 from bough.agents.inherited_env import KEY_ENDINGS, inherited_env

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bough.agents.sandbox.bwrap_arguments import Box
 from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
 from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
 from bough.agents.sandbox.own_files import NO_FILES, OwnFiles, find_mounts, is_below
 from bough.agents.sandbox.private_copies import copied
-from bough.agents.sandbox.profile import Box
 from bough.agents.sandbox.sockets import bound_sockets
 
 TEMPORARY = ("/tmp", "/var/tmp")

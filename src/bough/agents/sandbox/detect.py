@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bough.agents.sandbox.profile import BASE, OWN_NETWORK
+from bough.agents.sandbox.bwrap_arguments import BASE, OWN_NETWORK
 from bough.search_path import find_own_program
 
 TRY_WITHIN = 10.0

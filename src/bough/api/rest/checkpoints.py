@@ -11,7 +11,7 @@ from litestar.params import JSONBody, QueryParameter
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.core.checkpoints.diff import CheckpointDiff
 from bough.core.checkpoints.restore import RestoreBody, RestoreCheckpoint, Restored
-from bough.core.trees.prune import Pruned
+from bough.core.trees.prune_checkpoints import Pruned
 from bough.model.checkpoint import Checkpoint
 
 Stat = Annotated[bool, QueryParameter(description="Only the files and line counts, without the text.")]

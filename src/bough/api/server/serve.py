@@ -21,7 +21,7 @@ from bough.api.http.auth import RequestGate
 from bough.api.http.server_parts import ServerParts
 from bough.api.http.server_token import load_token, write_private
 from bough.api.mcp.protocol import door
-from bough.api.server import app, transport
+from bough.api.server import app, tls_and_proxies
 from bough.api.server.limits import BoundedProtocol
 from bough.core.services import Services
 from bough.data_folder_lock import only_one
@@ -92,15 +92,15 @@ async def serve(
     stop: asyncio.Event | None = None,
 ) -> None:
     """Runs a server until a signal or `stop`; calls `announce` with its address and link when it is ready."""
-    transport.check(settings)
-    certificate = transport.certificate(settings)
+    tls_and_proxies.check(settings)
+    certificate = tls_and_proxies.certificate(settings)
     open_file_limit.ensure_enough(settings.max_agents)
     data = settings.data_path
     data_folder.prepare(data)
     with contextlib.ExitStack() as stack:
         sock = stack.enter_context(_bound(settings, data))
         # Agents and commands on this machine need no certificate, and cannot be told to trust one.
-        shared = certificate is not None or not transport.is_loopback(settings.host)
+        shared = certificate is not None or not tls_and_proxies.is_loopback(settings.host)
         local = stack.enter_context(_bound_locally(data)) if shared else None
         port = sock.getsockname()[1]
         link_url = f"{'https' if certificate else 'http'}://{_url_host(settings)}:{port}"
@@ -121,7 +121,7 @@ async def serve(
             parts = ServerParts(services, gate, lambda token: _announce_token(data, url, token))
             built = app.build(parts, tools)
             config = uvicorn.Config(
-                transport.EncryptedOnly(built, settings),
+                tls_and_proxies.EncryptedOnly(built, settings),
                 # `EncryptedOnly` reads them, and must see where a connection really comes from.
                 proxy_headers=False,
                 loop="none",

@@ -17,7 +17,7 @@ from litestar.response import Stream as StreamResponse
 from bough.api.errors import meaning
 from bough.api.http.auth import chosen_protocol
 from bough.api.http.requests import Services, errors
-from bough.core.events.events_for_subscriber import Dropped, EventFrame
+from bough.core.events.subscriber_buffer import Dropped, EventFrame
 from bough.errors import BoughError, Invalid
 
 # 4000 plus the equivalent HTTP status; 4008 means too slow, reconnect from the cursor in the reason.

@@ -15,7 +15,7 @@ from bough.core.approvals.base import (
     Expired,
 )
 from bough.core.approvals.options import once, options_of, why_not_once
-from bough.core.policy import for_session
+from bough.core.policy import decide_for_session
 from bough.core.policy.decide import Verdict
 from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.turn_mode import turn_mode
@@ -87,11 +87,11 @@ class ToolUseKind(ApprovalKind):
     async def covered(
         self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
     ) -> Conclusion | None:
-        if for_session.is_masked(approval):
+        if decide_for_session.is_masked(approval):
             return None
         session = await records.session(change.tx, approval.session_id)
-        use = await for_session.read_again(change.tx, catalog, session, approval)
-        verdict = await for_session.judge(change.tx, session, use)
+        use = await decide_for_session.read_again(change.tx, catalog, session, approval)
+        verdict = await decide_for_session.judge(change.tx, session, use)
         by_choice = verdict.effect == "allow" and verdict.by == "choice"
         return Conclusion("allow", by, verdict.reason) if by_choice and once(options_of(approval), "allow") else None
 
@@ -100,11 +100,11 @@ class ToolUseKind(ApprovalKind):
         offers to be allowed once."""
         if approval.on_expiry != "allow":
             return Expired("deny", DENIED_ON_EXPIRY)
-        if for_session.is_masked(approval):
+        if decide_for_session.is_masked(approval):
             return Expired("deny", "Nobody answered in time, and only a person can allow a use of a secret value.")
         session = await records.session(change.tx, approval.session_id)
-        use = await for_session.read_again(change.tx, catalog, session, approval)
-        verdict = await for_session.judge(change.tx, session, use)
+        use = await decide_for_session.read_again(change.tx, catalog, session, approval)
+        verdict = await decide_for_session.judge(change.tx, session, use)
         if verdict.effect == "deny":
             return Expired("deny", f"Nobody answered in time. {verdict.reason}")
         if verdict.effect == "ask" and (use.protected or use.unread):

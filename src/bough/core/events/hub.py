@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 import msgspec
 import structlog
 
-from bough.core.events.events_for_subscriber import EventFrame, Subscription
+from bough.core.events.subscriber_buffer import EventFrame, Subscription
 from bough.core.store.sql import EVENTS
 from bough.core.store.transactions import CHANNEL_EVENTS, Store
 from bough.errors import BoughError

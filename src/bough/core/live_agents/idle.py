@@ -10,7 +10,7 @@ import structlog
 
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
-from bough.core.state import session as lifecycle
+from bough.core.state import session_lifecycle
 from bough.core.state.end_reasons import IDLE
 from bough.core.store import records
 from bough.core.store.sql import SESSIONS
@@ -55,7 +55,7 @@ class Idle:
         if idle.id not in {session.id for session in still_idle}:
             return False
         session = await records.session(change.tx, idle.id)
-        await lifecycle.end(change, session, "completed", IDLE)
+        await session_lifecycle.end(change, session, "completed", IDLE)
         return True
 
     async def suspend_agents(self) -> None:

@@ -1,5 +1,5 @@
 """Decides whether a tool use is allowed, asked about or denied, by rules, remembered choices and the session's mode
-(P3). Pure: `for_session` fetches the rules and choices."""
+(P3). Pure: `decide_for_session` fetches the rules and choices."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ from typing import Literal
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core.policy import decide, for_session
+from bough.core.policy import decide, decide_for_session
 from bough.core.policy.choices import reaching
 from bough.core.policy.tool_use import read as tool_use
 from bough.core.store import records
 from bough.core.store.sql import RULES
 from bough.core.store.transactions import Change, Store
-from bough.core.worktrees.paths import LONGEST_PATH
+from bough.core.worktrees.allowed_paths import LONGEST_PATH
 from bough.errors import Invalid
 from bough.model.rule import Choice, Effect, Rule
 from bough.model.session import Caller, PermissionMode, Session
@@ -79,7 +79,7 @@ class Explanations:
 
         async def gather(tx: Tx) -> tuple[Session | None, list[str]]:
             session = await records.session(tx, body.session_id) if body.session_id is not None else None
-            return session, await for_session.worktrees(tx)
+            return session, await decide_for_session.worktrees(tx)
 
         session, worktrees = await self._store.read(gather)
         # In a thread: this looks at files and reads the command.
@@ -90,7 +90,7 @@ class Explanations:
             rules = await tx.all(RULES.all, Rule)
             choices = await reaching(tx, use.agent, use.cwd, session.id if session else None)
             use = _remembered(use, choices)
-            verdict = for_session.side_question(session, use) if session is not None else None
+            verdict = decide_for_session.side_question(session, use) if session is not None else None
             verdict = verdict or decide.decide(mode, use, rules, choices)
             return Explanation(
                 effect=verdict.effect,

@@ -11,7 +11,7 @@ from bough.core.approvals.kinds import kind_of
 from bough.core.approvals.options import once, options_of
 from bough.core.approvals.service import conclude
 from bough.core.live_agents.agent_pool import AgentPool
-from bough.core.policy import for_session
+from bough.core.policy import decide_for_session
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
@@ -107,10 +107,10 @@ class Modes:
 
     async def _judge_again(self, change: Change, session: Session, approval: Approval) -> None:
         """Answers an open question if the turn's new mode decides it."""
-        use = await for_session.read_again(change.tx, self._catalog, session, approval)
+        use = await decide_for_session.read_again(change.tx, self._catalog, session, approval)
         sandboxed = self._catalog.get(session.agent).quirks.sandboxed
-        verdict = await for_session.judge(change.tx, session, msgspec.structs.replace(use, sandboxed=sandboxed))
-        may_allow = once(options_of(approval), "allow") is not None and not for_session.is_masked(approval)
+        verdict = await decide_for_session.judge(change.tx, session, msgspec.structs.replace(use, sandboxed=sandboxed))
+        may_allow = once(options_of(approval), "allow") is not None and not decide_for_session.is_masked(approval)
         if verdict.effect == "ask" or (verdict.effect == "allow" and not may_allow):
             return
         by = {"kind": "policy", "id": verdict.id}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bough.core.sessions.control import Control
-from bough.core.state import session as lifecycle
+from bough.core.state import session_lifecycle
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
@@ -37,7 +37,7 @@ class Archiving:
                         "it with force: true, then archive it.",
                         queued=queued,
                     )
-                session = await lifecycle.end(change, session, "completed", "archived")
+                session = await session_lifecycle.end(change, session, "completed", "archived")
             if session.archived == archived:
                 return session
             action = "session.archived" if archived else "session.unarchived"

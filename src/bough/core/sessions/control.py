@@ -7,8 +7,7 @@ import asyncio
 import msgspec
 
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import interruption
-from bough.core.state import session as lifecycle
+from bough.core.state import interruption, session_lifecycle
 from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
@@ -69,7 +68,7 @@ class Control:
             task = await interruption.drop(change, task)
         elif task is not None:
             await records.move_task(change, task.id, "stopping")
-            await lifecycle.withdraw_approvals(change, task.id)
+            await session_lifecycle.withdraw_approvals(change, task.id)
             await tool_call.withdraw(change, session.id, "The turn in which this was wanted was stopped.")
         if task is not None and is_new:
             change.audit(caller, "session.stopped", session_id=session.id, subject_id=task.id)
@@ -107,7 +106,7 @@ class Control:
             task = await self._under_way(change, session.id)
             if session.status == "active":
                 who = caller.user_name or ("a session" if caller.kind == "session" else "a person")
-                session = await lifecycle.end(
+                session = await session_lifecycle.end(
                     change, session, "cancelled", "cancelled", f"The session was cancelled by {who}."
                 )
                 change.audit(caller, "session.cancelled", session_id=session.id, subject_id=session.id)
@@ -136,7 +135,7 @@ class Control:
                     queued=waiting,
                 )
             change.audit(caller, "session.completed", session_id=session.id, subject_id=session.id)
-            return Stopped(await lifecycle.end(change, session, "completed", "completed"), task)
+            return Stopped(await session_lifecycle.end(change, session, "completed", "completed"), task)
 
         scope = RecordScope("sessions.complete", "sessions", session_id)
         done = await self._store.write_once(caller, scope, force, Stopped, work)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bough.core.state import interruption
-from bough.core.state import session as lifecycle
+from bough.core.state import interruption, session_lifecycle
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
@@ -44,14 +43,14 @@ class Marking:
                 )
             if await change.tx.all(TASKS.open, Task, session_id=session.id):
                 return await records.update_session(change, session.id, ending=mark)
-            return await lifecycle.end_as(change, session, mark)
+            return await session_lifecycle.end_as(change, session, mark)
 
         scope = RecordScope("sessions.mark", "sessions", session_id)
         return await self._store.write_once(caller, scope, mark, Session, work)
 
     async def _idle(self, change: Change, caller: Caller, session: Session) -> Session:
         if session.status != "active":
-            return await lifecycle.reopen(change, session, self._settings)
+            return await session_lifecycle.reopen(change, session, self._settings)
         if session.metadata.ending is not None:
             return await records.update_session(change, session.id, ending=None)
         if session.activity in ("running", "waiting_permission"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from bough.core.store import records
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
-from bough.core.worktrees.paths import resolve_inside
+from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.records import session_folder
 from bough.core.worktrees.session_folders import check_session_folder
 from bough.errors import Invalid

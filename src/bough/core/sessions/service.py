@@ -11,11 +11,12 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
-from bough.agents.catalog.find import startable
+from bough.agents.catalog.find_program import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
 from bough.core.policy.operator_limits import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
+from bough.core.sessions.audit_rights import audit_rights
 from bough.core.sessions.list_sessions import SessionPages
 from bough.core.sessions.requests import (
     NewSession,
@@ -25,10 +26,8 @@ from bough.core.sessions.requests import (
     check_choice,
     check_texts,
 )
-from bough.core.sessions.rights import audit_rights
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import interruption
-from bough.core.state import session as lifecycle
+from bough.core.state import interruption, session_lifecycle
 from bough.core.state.admission import admit_new
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
@@ -39,11 +38,11 @@ from bough.core.store.short_ids import find_id
 from bough.core.store.sql import CALLS, HOME, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
-from bough.core.worktrees.paths import file_inside, resolve_inside
+from bough.core.worktrees.allowed_paths import file_inside, resolve_inside
 from bough.core.worktrees.records import session_folder, usable
 from bough.core.worktrees.session_folders import check_session_folder, folder_warnings
 from bough.errors import Conflict, Denied, Internal, Invalid
-from bough.git.working_copy.inspect import state as git_state
+from bough.git.working_copy.folder_state import state as git_state
 from bough.git.workspace import check_workspace
 from bough.model.message import raw
 from bough.model.repo import Worktree
@@ -276,7 +275,7 @@ class Sessions:
         async def work(change: Change) -> Session:
             session = await records.session(change.tx, session_id)
             if session.status != "active":
-                session = await lifecycle.reopen(change, session, self._settings)
+                session = await session_lifecycle.reopen(change, session, self._settings)
             else:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             change.audit(caller, "session.resumed", session_id=session.id, subject_id=session.id)

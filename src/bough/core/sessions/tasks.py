@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from bough.core.sessions.masked_prompts import edited_prompt, repeated_prompt
-from bough.core.state import interruption, task_ended
-from bough.core.state import session as lifecycle
+from bough.core.state import interruption, session_lifecycle, task_ended
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
 from bough.core.state.reports import callbacks
 from bough.core.store import records
@@ -50,18 +49,18 @@ class Tasks:
 
         async def work(change: Change) -> Task:
             session = await records.session(change.tx, session_id)
-            lifecycle.refuse_side_question(session)
+            session_lifecycle.refuse_side_question(session)
             if escaped is not None:
                 raise escaped
             if session.status != "active":
-                lifecycle.check_resumable(session)
+                session_lifecycle.check_resumable(session)
                 if not resume:
                     raise Conflict(
                         "session_ended",
                         f"Session {session.id} ended ({session.status}). Send resume: true, or fork it.",
                         status=session.status,
                     )
-                session = await lifecycle.reopen(change, session, self._settings)
+                session = await session_lifecycle.reopen(change, session, self._settings)
             else:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
             await check_room(change, session, self._settings.max_queue)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.state import session as lifecycle
+from bough.core.state import session_lifecycle
 from bough.core.state.end_reasons import MADE_ROOM
 from bough.core.state.session_limit import check_limit
 from bough.core.store.transactions import Change
@@ -32,6 +32,6 @@ async def admit_new(change: Change, settings: Settings, caller: Caller, *, make_
     idle = await check_admission(change, settings, caller, make_room=make_room)
     if idle is None:
         return None
-    await lifecycle.end(change, idle, "completed", MADE_ROOM)
+    await session_lifecycle.end(change, idle, "completed", MADE_ROOM)
     change.audit(caller, "session.completed", session_id=idle.id, subject_id=idle.id, reason=MADE_ROOM)
     return MadeRoom(idle.id, idle.title, idle.agent, idle.active_at)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.state import session as lifecycle
-from bough.core.state import task_ended
+from bough.core.state import session_lifecycle, task_ended
 from bough.core.state.cost import grown_cost
 from bough.core.state.turn import TurnOutcome, failure, finish
 from bough.core.store import records
@@ -45,7 +44,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
         return False
     if interrupted.sent_attempt != interrupted.attempt:
         policy = "continue"
-    await lifecycle.withdraw_approvals(change, task.id)
+    await session_lifecycle.withdraw_approvals(change, task.id)
     await close_entries(change, task)
     await records.add_message(change, task.session_id, task.id, "system", failure(error, WHAT_NEXT[policy]))
     if policy != "continue":
@@ -64,7 +63,7 @@ async def hold(change: Change, task: Task) -> Task | None:
     if held is None:
         await finish(change, task, TurnOutcome("cancelled"), 0, None)
         return None
-    await lifecycle.withdraw_approvals(change, task.id)
+    await session_lifecycle.withdraw_approvals(change, task.id)
     # A prompt that was not sent has not started: the time until then is not agent time.
     started_at = held.started_at if held.sent_attempt else None
     return await records.update_task(change, task.id, held=True, started_at=started_at)
@@ -103,7 +102,7 @@ async def go_on(change: Change, session: Session, *, unasked: bool = False) -> S
 
 async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
     """Cancels an interrupted turn instead of trying it again."""
-    await lifecycle.withdraw_approvals(change, task.id)
+    await session_lifecycle.withdraw_approvals(change, task.id)
     cost = grown_cost(await records.session(change.tx, task.session_id), task)
     ended = await records.end_task(change, task.id, "cancelled", stop_reason=reason, cost=cost)
     assert ended is not None
@@ -117,7 +116,7 @@ async def drop(change: Change, task: Task, reason: str = INTERRUPTED) -> Task:
 
 async def release(change: Change, task: Task) -> Session:
     """Lets a held turn have its next attempt, and withdraws the question whether it may."""
-    await lifecycle.withdraw_approvals(change, task.id)
+    await session_lifecycle.withdraw_approvals(change, task.id)
     await records.update_task(change, task.id, held=False)
     change.wake()
     return await records.update_session(change, task.session_id, activity="idle")

@@ -11,8 +11,7 @@ from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.types import Block
 from bough.agents.catalog.entry import UsageMeaning
 from bough.core.checkpoints.take import FolderState, meet, record
-from bough.core.state import session as lifecycle
-from bough.core.state import task_ended
+from bough.core.state import session_lifecycle, task_ended
 from bough.core.state.context_files import context_blocks, context_files
 from bough.core.state.cost import grown_cost
 from bough.core.state.reports import callbacks
@@ -192,7 +191,7 @@ async def finish(
         await record(change, taken)
     if known.sent_attempt:
         await meet(change, task, session.cwd)
-    await lifecycle.withdraw_approvals(change, task.id)
+    await session_lifecycle.withdraw_approvals(change, task.id)
     unsent = status == "failed" and known.sent_attempt != known.attempt
     pauses = unsent or (error is not None and error.code in FAILS_AGAIN)
     if error is not None:
@@ -217,9 +216,9 @@ async def finish(
         pause_reason=error.message if pauses and error is not None else session.metadata.pause_reason,
     )
     if outcome.hopeless and error is not None and session.status == "active":
-        await lifecycle.end(change, session, "error", error.code)
+        await session_lifecycle.end(change, session, "error", error.code)
     elif session.status == "active":
-        await lifecycle.turn_over(change, session)
+        await session_lifecycle.turn_over(change, session)
     change.wake()
     return ended
 

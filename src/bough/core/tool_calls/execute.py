@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
-from bough.core.state.calls import call_rights, tool_call
+from bough.core.state.calls import decide_call, raised_rights, tool_call
 from bough.core.state.calls.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.sql import CALLS, TOKENS, USERS
@@ -213,8 +213,8 @@ class Executor:
 
         async def work(tx: Tx) -> str | None:
             session = await records.session(tx, call.session_id or "")
-            rights = await call_rights.check_claim(tx, self._catalog, self._settings, session, claim)
-            verdict = await call_rights.judge(tx, session, call.tool, claim, rights)
+            rights = await raised_rights.check_claim(tx, self._catalog, self._settings, session, claim)
+            verdict = await decide_call.judge(tx, session, call.tool, claim, rights)
             return verdict.reason if verdict.effect == "deny" else rights.raises
 
         if (reason := await self._store.read(work)) is not None:

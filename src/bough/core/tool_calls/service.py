@@ -12,7 +12,7 @@ import msgspec
 
 from bough.agents.catalog import Catalog
 from bough.core.approvals.kinds import CALL
-from bough.core.state.calls import call_rights, tool_call
+from bough.core.state.calls import decide_call, raised_rights, reach, tool_call
 from bough.core.state.calls.tool_call import ENDED
 from bough.core.store import records
 from bough.core.store.paging import Page
@@ -81,7 +81,7 @@ class Calls:
     async def check_read(self, caller: Caller, tool: str) -> None:
         """Raises `Denied` if a rule denies a tool that only reads."""
         if caller.kind == "session" and (session_id := caller.id) is not None:
-            await self._store.read(lambda tx: call_rights.check_read(tx, session_id, tool))
+            await self._store.read(lambda tx: reach.check_read(tx, session_id, tool))
 
     async def readable_session(self, caller: Caller, tool: str, session_id: str) -> Session:
         """Returns a session; raises `Denied` if the caller may not read it with this tool."""
@@ -89,7 +89,7 @@ class Calls:
         async def work(tx: Tx) -> Session:
             session = await records.session(tx, session_id)
             if caller.kind == "session" and caller.id not in (None, session.id):
-                await call_rights.readable(tx, await records.session(tx, caller.id), tool, session)
+                await reach.readable(tx, await records.session(tx, caller.id), tool, session)
             return session
 
         return await self._store.read(work)
@@ -101,7 +101,7 @@ class Calls:
 
         async def work(tx: Tx) -> tuple[str, ...] | None:
             session = await records.session(tx, caller_id)
-            return None if await call_rights.opened(tx, session, tool) else await call_rights.reach(tx, session)
+            return None if await reach.opened(tx, session, tool) else await reach.reach(tx, session)
 
         return await self._store.read(work)
 
@@ -227,10 +227,10 @@ class Calls:
         title = _line(claim.title)
         effect, reason, raises, key = "allow", "", False, ""
         if session is not None:
-            rights = await call_rights.check_claim(change.tx, self._catalog, self._settings, session, claim)
-            verdict = await call_rights.judge(change.tx, session, tool, claim, rights)
+            rights = await raised_rights.check_claim(change.tx, self._catalog, self._settings, session, claim)
+            verdict = await decide_call.judge(change.tx, session, tool, claim, rights)
             effect, reason, raises = verdict.effect, verdict.reason, rights.raises is not None
-            key = call_rights.key(tool, claim, rights)
+            key = decide_call.key(tool, claim, rights)
         call = await change.tx.one(
             CALLS.add,
             Call,

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from bough.agents.catalog import Catalog
-from bough.agents.catalog.find import startable
+from bough.agents.catalog.find_program import startable
 from bough.core.environment.variables import checked_env
 from bough.core.policy.network_reach import session_env
 from bough.core.policy.operator_limits import check_servers, check_variables
@@ -30,7 +30,7 @@ from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, Workt
 from bough.core.worktrees.records import usable, worktree
 from bough.core.worktrees.session_folders import check_settings_folder
 from bough.errors import Conflict, Invalid
-from bough.git.working_copy.inspect import state as git_state
+from bough.git.working_copy.folder_state import state as git_state
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
 from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, RacePosition, Session

@@ -14,12 +14,12 @@ from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
 from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
-from bough.core.worktrees.paths import resolve_inside
+from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
 from bough.git.checkpoint_refs import drop
 from bough.git.paths import is_folder
 from bough.git.safe.permissions import forget, register_bare
-from bough.git.working_copy.inspect import InspectedFolder, inspect, top_level
+from bough.git.working_copy.folder_state import InspectedFolder, inspect, top_level
 from bough.model.message import raw
 from bough.model.repo import Repo
 from bough.model.sandbox import Sandbox, SandboxProfile

@@ -16,9 +16,9 @@ from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
+from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.creation.create import SCOPE, WorktreeCreation
 from bough.core.worktrees.creation.preview import Preview, preview
-from bough.core.worktrees.paths import resolve_inside
 from bough.core.worktrees.records import NewWorktree, SessionUse, StartFiles, WorktreePatch, checked_notes
 from bough.core.worktrees.removal.preview import Losses, losses
 from bough.core.worktrees.removal.remove import BranchFate, Removal, Removed
@@ -32,7 +32,7 @@ from bough.git.decode import shown
 from bough.git.paths import is_folder, real
 from bough.git.repo_lock import alone
 from bough.git.working_copy.diff import Diff, diff
-from bough.git.working_copy.inspect import top_level
+from bough.git.working_copy.folder_state import top_level
 from bough.model.repo import Board, Repo, Worktree, WorktreeState
 from bough.model.session import Caller
 from bough.model.values.ids import new_id

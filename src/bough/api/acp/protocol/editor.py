@@ -32,7 +32,7 @@ from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts, TurnEnds
 from bough.api.acp.view.attachment import AttachmentCallbacks
 from bough.api.acp.view.projection import Update
-from bough.core.events.events_for_subscriber import Dropped
+from bough.core.events.subscriber_buffer import Dropped
 from bough.core.services import Services
 from bough.errors import BoughError
 from bough.model.session import Caller, Session

@@ -11,7 +11,7 @@ from bough.core.sessions.move import folder_within, move
 from bough.core.sessions.service import NewSession, SessionPatch
 from bough.core.store.short_ids import missing
 from bough.core.trees.branch import NewBranch, NewBranchWorktree
-from bough.core.worktrees.paths import resolve_inside
+from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
 from bough.model.repo import Worktree

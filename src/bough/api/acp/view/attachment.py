@@ -13,7 +13,7 @@ import structlog
 
 from bough.api.acp.view.projection import OMITTED, Projection, ShownMessage, Update
 from bough.api.acp.view.state import ShownSession
-from bough.core.events.events_for_subscriber import EventFrame
+from bough.core.events.subscriber_buffer import EventFrame
 from bough.core.services import Services
 from bough.core.store.decode import decoded
 from bough.core.transcripts import lineage

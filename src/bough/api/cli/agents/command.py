@@ -164,7 +164,7 @@ def login(ctx: CommandContext, name: Name) -> int:
     """
     import subprocess
 
-    from bough.agents.catalog.find import is_set_up, login_command
+    from bough.agents.catalog.login import is_set_up, login_command
 
     catalog, data = _catalog(ctx)
     entry = catalog.get(name)
@@ -314,7 +314,8 @@ def _versions(row: Json) -> str:
 
 def _what_next(catalog: Catalog, entry: CatalogEntry) -> None:
     """Prints what is still missing before a newly installed agent can be prompted."""
-    from bough.agents.catalog.find import is_set_up, npm_folder
+    from bough.agents.catalog.find_program import npm_folder
+    from bough.agents.catalog.login import is_set_up
 
     installation = catalog.find(entry)
     own = str(npm_folder(catalog.data, entry))

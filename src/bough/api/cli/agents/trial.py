@@ -14,7 +14,8 @@ import msgspec
 from bough.agents.acp.answers import SessionOpened
 from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
-from bough.agents.catalog.find import is_set_up, startable
+from bough.agents.catalog.find_program import startable
+from bough.agents.catalog.login import is_set_up
 from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.catalog.repository_files import find_files
 from bough.agents.errors import AgentGone, AgentTimeout

@@ -18,7 +18,8 @@ from msgspec import to_builtins
 
 from bough import __version__
 from bough.agents.catalog import CatalogEntry, load_catalog
-from bough.agents.catalog.find import is_own, is_set_up
+from bough.agents.catalog.find_program import is_own
+from bough.agents.catalog.login import is_set_up
 from bough.agents.catalog.prepare import server_env
 from bough.agents.inherited_env import HIDDEN_PREFIXES, KEY_ENDINGS, inherited_env
 from bough.agents.sandbox.detect import detect

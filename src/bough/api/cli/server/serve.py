@@ -142,9 +142,9 @@ def _hide_password(flags: dict[str, Any]) -> None:
 def _check_address(configured: settings.Settings) -> None:
     """Refuses an address that other machines could reach without encryption, and a taken port, before creating a data
     folder."""
-    from bough.api.server import transport
+    from bough.api.server import tls_and_proxies
 
-    transport.check(configured)
+    tls_and_proxies.check(configured)
     if configured.port == 0 or configured.data_path.exists():
         return
     family = socket.AF_INET6 if ":" in configured.host else socket.AF_INET

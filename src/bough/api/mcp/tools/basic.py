@@ -13,7 +13,7 @@ from bough.api.mcp.tools.base import ChangingParams, NoArguments, SessionById, T
 from bough.api.mcp.tools.shared_wording import Id, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
-from bough.core.worktrees.paths import resolve_inside
+from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid, NotFound
 from bough.model.call import Claim

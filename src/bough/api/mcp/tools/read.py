@@ -1,4 +1,4 @@
-"""Tools that read sessions, tasks and messages, and wait for them. They change nothing and need no approval."""
+"""Tools that read sessions, tasks and messages. They change nothing and need no approval."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import NoArguments, Params, SessionById, Tool, ToolContext
 from bough.api.mcp.tools.results import CurrentSession, Listed, MessageResult, SessionResult, TaskResult
 from bough.api.mcp.tools.shared_wording import Id
-from bough.core.events.wait import MOST, Wait
+from bough.api.mcp.tools.wait import WAIT
 from bough.core.sessions.requests import SessionFilter
 from bough.errors import Invalid
 from bough.model.task import TaskStatus
 
 Limit = Annotated[int, Meta(ge=1, le=200)]
 Offset = Annotated[int, Meta(ge=0)]
-LONGEST_WAIT = 45
 MOST_SEARCHED = 10_000
 # The stored status for each status that tools use.
 STORED = {
@@ -37,13 +36,6 @@ class SessionsParams(Params):
     status: SessionStatus | None = None
     limit: Limit = 50
     offset: Offset = 0
-
-
-class WaitParams(Params):
-    task_ids: tuple[str, ...] = ()
-    session_ids: tuple[str, ...] = ()
-    mode: Literal["any", "all"] = "all"
-    timeout_seconds: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = LONGEST_WAIT
 
 
 class TaskOnly(Params):
@@ -94,27 +86,6 @@ async def _list(ctx: ToolContext, params: SessionsParams) -> Listed[SessionResul
     return Listed(await results.sessions(services, page.rows), page.total, page.limit, page.offset)
 
 
-async def _wait(ctx: ToolContext, params: WaitParams) -> dict[str, Any]:
-    services = ctx.services
-    if not 0 < len(params.task_ids) + len(params.session_ids) <= MOST:
-        raise Invalid("bad_arguments", f"Pass between 1 and {MOST} taskIds or sessionIds.")
-    tasks = [await ctx.readable_task(task_id) for task_id in params.task_ids]
-    sessions = [(await ctx.readable_session(session_id)).id for session_id in params.session_ids]
-    if ctx.caller.id in (*sessions, *(task.session_id for task in tasks if task.ended_at is None)):
-        raise Invalid("waits_for_itself", "You cannot wait for yourself: your turn runs until you end it.")
-    request = Wait(
-        task_ids=list(params.task_ids),
-        session_ids=list(params.session_ids),
-        mode=params.mode,
-        timeout_seconds=params.timeout_seconds,
-    )
-    with services.scheduler.lending(ctx.caller.id or ""):
-        result = await services.waiting.wait(ctx.caller, request)
-    for done in result.done:
-        done.status = {"error": "failed", "not_started": "idle"}.get(done.status, done.status)
-    return msgspec.to_builtins(result)
-
-
 async def _task(ctx: ToolContext, params: TaskOnly) -> TaskResult:
     return await results.task(ctx.services, await ctx.readable_task(params.task_id))
 
@@ -148,15 +119,6 @@ async def _messages(ctx: ToolContext, params: MessagesParams) -> Listed[MessageR
     return Listed([results.truncated(message) for message in page], total, params.limit, params.offset)
 
 
-WAITED = {
-    "type": "object",
-    "properties": {
-        "done": {"type": "array", "items": {"type": "object", "required": ["id", "sessionId", "status"]}},
-        "pending": {"type": "array", "items": {"type": "string"}},
-        "paused": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["done", "pending", "paused"],
-}
 SESSIONS = results.listing("session_id", "agentic_tool", "status")
 TASKS = results.listing("task_id", "session_id", "status")
 MESSAGES = results.listing("message_id", "role", "type", "text")
@@ -177,15 +139,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         SESSIONS,
         _list,
     ),
-    Tool(
-        "agor_sessions_wait",
-        "Wait up to 45 s until any or all (default) of the tasks have ended or the sessions are idle. Call again for "
-        "pending ones; paused ones need a person. Children report to you on their own, so you need not wait for them.",
-        WaitParams,
-        WAITED,
-        _wait,
-        only_rows=False,
-    ),
+    WAIT,
     Tool("agor_tasks_get", "Read a task; result is its agent's last text.", TaskOnly, results.TASK, _task),
     Tool("agor_tasks_list", "List the tasks of a session; long texts are truncated.", TasksParams, TASKS, _tasks),
     Tool("agor_messages_list", "Read the transcript of a session or a task.", MessagesParams, MESSAGES, _messages),

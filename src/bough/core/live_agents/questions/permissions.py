@@ -18,9 +18,10 @@ from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.agent_settings import SettingChange
 from bough.core.live_agents.questions.self_granted_rights import SelfGrantedRights
 from bough.core.live_agents.questions.unknown_hosts import HostQuestions
-from bough.core.policy import for_session
+from bough.core.policy import decide_for_session
 from bough.core.policy.decide import Verdict
 from bough.core.policy.tool_use import read as tool_use
+from bough.core.policy.tool_use import same_action
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store
@@ -123,7 +124,7 @@ class Permissions:
 
         async def work(tx: Tx) -> tuple[Session, list[str], list[str]]:
             session = await records.session(tx, agent.session_id)
-            return session, await for_session.servers_of(tx, session), await for_session.worktrees(tx)
+            return session, await decide_for_session.servers_of(tx, session), await decide_for_session.worktrees(tx)
 
         session, servers, folders = await self._read_until_available(work)
         catalog = self._agents.catalog
@@ -207,11 +208,11 @@ class Permissions:
 def _without_secrets(use: ToolUse, redactor: Redactor) -> ToolUse:
     """Returns a tool use whose title and key, which are stored and shown, hold no secret values. They may have been cut
     in the middle of one."""
-    place = len(use.key) - len(f" ({'':{tool_use.DIGEST}})")
+    place = len(use.key) - len(f" ({'':{same_action.DIGEST}})")
     name, digest = use.key[:place], use.key[place:]
-    if len(name) >= len(f"{use.kind}: ") + tool_use.LONGEST_TITLE:
+    if len(name) >= len(f"{use.kind}: ") + same_action.LONGEST_TITLE:
         name, _ = redactor.divide(name)
-    title = use.title if len(use.title) < tool_use.LONGEST_TITLE else redactor.divide(use.title)[0]
+    title = use.title if len(use.title) < same_action.LONGEST_TITLE else redactor.divide(use.title)[0]
     return msgspec.structs.replace(use, key=redactor.text(name) + digest, title=redactor.text(title))
 
 
@@ -222,7 +223,7 @@ async def _judge(tx: Tx, agent: Agent, tool_question: ToolUseQuestion) -> Judged
     task = next((task for task in open_tasks if task.status in ("running", "waiting_permission")), None)
     if task is None:
         return None
-    verdict = await for_session.judge(tx, session, tool_question.use)
+    verdict = await decide_for_session.judge(tx, session, tool_question.use)
     options = tool_question.question.options
     if verdict.effect == "allow" and once(options, "allow") is None:
         verdict = msgspec.structs.replace(

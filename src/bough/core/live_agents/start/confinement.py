@@ -12,10 +12,10 @@ from bough.agents.acp.types import HttpServer, SseServer
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.sandbox.box_paths import BoxRequest, box_env, gather
+from bough.agents.sandbox.bwrap_arguments import BoxLimits, arguments, limited
 from bough.agents.sandbox.detect import SandboxProbe
 from bough.agents.sandbox.own_files import OwnFiles
 from bough.agents.sandbox.own_network import OwnNetwork, plan
-from bough.agents.sandbox.profile import BoxLimits, arguments, limited
 from bough.core.environment import mcp_servers
 from bough.core.policy.allowed_hosts import allowed_hosts
 from bough.core.policy.network_reach import untrusted_variables

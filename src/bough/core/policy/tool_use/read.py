@@ -3,8 +3,6 @@ agent's vocabulary. A use that stays unclear gets the kind `other`, which asks a
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import shlex
@@ -22,16 +20,14 @@ from bough.core.policy.patterns import SHELLS
 from bough.core.policy.protected_paths import ProtectionContext, absolute, resolved
 from bough.core.policy.tool_use.json_values import Json, as_dict, as_dicts, field_at, texts_in
 from bough.core.policy.tool_use.mcp_tool import mcp_tool
+from bough.core.policy.tool_use.same_action import action_key, describe
 from bough.git.decode import escaped
-from bough.model.tool import Protection, ToolKind, ToolUse
+from bough.model.tool import ToolKind, ToolUse
 
 KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
-# Kinds for which "always" covers the files, whatever is read or written there.
-BY_PATH = ("read", "edit", "search")
 # Every file is looked up on disk, so a use that names more of them is of kind `other`.
 MOST_PATHS = 200
 LONGEST_PATH = 4096
-LONGEST_TITLE = 500
 # Arguments that agents usually put commands, files and patches in; an agent's vocabulary adds to them.
 COMMAND_ARGUMENTS = ("command", "cmd", "fullCommandText")
 PATH_ARGUMENTS = frozenset(
@@ -39,10 +35,6 @@ PATH_ARGUMENTS = frozenset(
     | {"abs_path", "dir_path", "old_path", "new_path", "oldPath", "newPath", "source", "destination", "paths", "files"}
 )
 PATCH_ARGUMENTS = ("diff", "patch", "patchText", "input")
-# An agent describes the same command differently each time; a person is not asked again for that.
-DESCRIPTIONS = frozenset({"description", "justification"})
-# Characters of the digest at the end of a key.
-DIGEST = 16
 _PATCHED = re.compile(
     r"^(?:Index: |\+\+\+ |--- |rename (?:from|to) |\*\*\* (?:(?:Add|Update|Delete) File|Move to): )(.+?)(?:\t.*)?$",
     re.MULTILINE,
@@ -98,6 +90,7 @@ def read(
     context = ProtectionContext.of(catalog.data, worktrees, home, catalog)
     protected, unread = protections(context, NamedPaths(kind, (*named, *resolved_paths), folders, strings, command))
     may_be_mcp = mcp.unclear or (kind == "other" and not (vocabulary.mcp.recognized or tool_name))
+    mcp_title = f"{mcp.server}/{name}" if mcp.server else ""
     return ToolUse(
         agent=agent,
         cwd=home,
@@ -114,8 +107,8 @@ def read(
         sandboxed=quirks.sandboxed,
         own_plan=own_plan,
         unsure_server=mcp.server is None and may_be_mcp,
-        title=describe(f"{mcp.server}/{name}" if mcp.server else title or name or kind),
-        key=_key(kind, f"{mcp.server}/{name}" if mcp.server else title, arguments, body, resolved_paths, protected),
+        title=describe(mcp_title or title or name or kind),
+        key=action_key(kind, mcp_title or title, arguments, body, resolved_paths, protected),
     )
 
 
@@ -135,11 +128,6 @@ def call(body: Json) -> Json:
         "firstTitle": body.get("firstTitle"),
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def describe(title: str) -> str:
-    """Returns a title on one line, cut to `LONGEST_TITLE` characters."""
-    return " ".join(title.replace("\0", "").split())[:LONGEST_TITLE]
 
 
 # Names
@@ -226,23 +214,3 @@ def _is_folder(path: str) -> bool:
         return os.path.isdir(path)
     except (OSError, ValueError):
         return False
-
-
-def _key(
-    kind: str, title: str, arguments: Json, body: Json, paths: tuple[str, ...], protected: tuple[Protection, ...]
-) -> str:
-    """Returns the key by which "always" recognizes the same use: its title or files for people, and a digest of every
-    character of it and of its arguments. The title is cut and its white space folded, which may hide the harm. A
-    command that has come to lead to a protected path is another use."""
-    if kind in BY_PATH and paths:
-        title, exact = ", ".join(paths), [kind, sorted(paths)]
-    else:
-        inputs: Any = {name: value for name, value in arguments.items() if name not in DESCRIPTIONS}
-        exact = [kind, title, inputs or as_dict(body.get("result")).get("content"), sorted(paths)]
-    if protected:
-        exact.append([protection.path for protection in protected])
-    try:
-        encoded = msgspec.json.encode(exact, order="sorted")
-    except UnicodeEncodeError:  # A link leads to a name that is not valid UTF-8.
-        encoded = json.dumps(exact, sort_keys=True).encode()
-    return f"{kind}: {describe(escaped(title))} ({hashlib.sha256(encoded).hexdigest()[:DIGEST]})"

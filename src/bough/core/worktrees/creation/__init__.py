@@ -2,6 +2,6 @@
 and runs the repo's setup command; `setup_jobs` runs setups in the background. `preview` says beforehand what would be
 created.
 
-Called by `service` and `repair` of worktrees, and by `removal` for what both share. Calls `paths`, `records` and
-`repos` beside it, `store` and `bough.git`.
+Called by `service` and `repair` of worktrees, and by `removal` for what both share. Calls `allowed_paths`, `records`
+and `repos` beside it, `store` and `bough.git`.
 """

@@ -17,10 +17,10 @@ from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
+from bough.core.worktrees.allowed_paths import free_inside, resolve_inside
 from bough.core.worktrees.creation import setup
 from bough.core.worktrees.creation.checkout import check_out
 from bough.core.worktrees.creation.setup_jobs import SetupJobs
-from bough.core.worktrees.paths import free_inside, resolve_inside
 from bough.core.worktrees.records import NewWorktree, StartFiles, checked_notes
 from bough.core.worktrees.repos import checked_name
 from bough.core.worktrees.session_folders import check_worktree_path

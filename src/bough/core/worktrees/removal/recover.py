@@ -14,10 +14,10 @@ from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
+from bough.core.worktrees.allowed_paths import free_inside
 from bough.core.worktrees.creation import setup
 from bough.core.worktrees.creation.checkout import add_keeping_hooks
 from bough.core.worktrees.creation.create import WorktreeCreation, run_shielded
-from bough.core.worktrees.paths import free_inside
 from bough.core.worktrees.state import find_recoverable
 from bough.errors import BoughError, Conflict
 from bough.git import worktree_recovery

@@ -1,26 +1,22 @@
-"""Decides what a session's agent may do with Bough's own tools: which sessions it reaches, and whether a person must be
-asked about a call."""
+"""Compares what a call of Bough's own tools would do with the rights of the session that makes it: its mode, MCP
+servers, environment, sandbox and hosts."""
 
 from __future__ import annotations
 
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.core.policy import decide
-from bough.core.policy.decide import OWN_SERVER, Verdict
 from bough.core.policy.network_reach import beyond, host_env, reached_hosts, session_env
 from bough.core.policy.sandbox_choice import is_weaker, wanted_sandbox
-from bough.core.policy.turn_mode import lowest_mode, turn_mode
+from bough.core.policy.turn_mode import lowest_mode
+from bough.core.state.calls.reach import reaches
 from bough.core.store import records
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import CALLS, CHOICES, MCP, REPOS, RULES
-from bough.errors import Denied
+from bough.core.store.sql import MCP, REPOS
 from bough.model.call import Claim
 from bough.model.message import raw
 from bough.model.repo import McpServer, Repo
-from bough.model.rule import Choice, Rule
 from bough.model.session import RANK, PermissionMode, Session
-from bough.model.tool import ToolUse
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -34,47 +30,6 @@ class RightsCheck(msgspec.Struct, frozen=True):
 
     raises: str | None
     foreign: bool
-
-
-class _Root(msgspec.Struct):
-    id: str
-
-
-async def reach(tx: Tx, session: Session) -> tuple[str, ...]:
-    """Returns the roots of the trees that a session reaches: its own, and those that were created from there."""
-    return tuple(row.id for row in await tx.all(CALLS.reach, _Root, root=session.root_session_id))
-
-
-async def reaches(tx: Tx, session: Session, target: Session) -> bool:
-    if target.root_session_id == session.root_session_id:
-        return True
-    return target.root_session_id in await reach(tx, session)
-
-
-async def readable(tx: Tx, session: Session, tool: str, target: Session) -> None:
-    """Raises `Denied` if the caller does not reach the session and no rule opens it."""
-    if not await reaches(tx, session, target) and not await opened(tx, session, tool):
-        raise Denied(
-            "session_out_of_reach",
-            f"Session {target.id} belongs to another tree. You can reach the sessions of your own tree and those "
-            f"you opened; a person can open the others to you with a rule that allows the tool {OWN_SERVER}/{tool}.",
-        )
-
-
-async def check_read(tx: Tx, session_id: str, tool: str) -> None:
-    """Raises `Denied` if a rule denies a tool that only reads; reading never asks."""
-    rules = await tx.all(RULES.all, Rule)
-    if not any(rule.effect == "deny" for rule in rules):
-        return
-    rule, sure = decide.first(rules, _use(await records.session(tx, session_id), tool, ""))
-    if rule is not None and sure and rule.effect == "deny":
-        raise Denied("call_denied", f"{decide.named(rule)} denies this.")
-
-
-async def opened(tx: Tx, session: Session, tool: str) -> bool:
-    """Tells whether a rule lets a session use a tool beyond its own reach."""
-    rule, sure = decide.first(await tx.all(RULES.all, Rule), _use(session, tool, ""))
-    return rule is not None and sure and rule.effect == "allow"
 
 
 async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Session, claim: Claim) -> RightsCheck:
@@ -181,54 +136,3 @@ def _rank(catalog: Catalog, agent: str, mode: PermissionMode) -> float:
     """Returns how much a mode grants with an agent; a sandboxed agent may less than others in the top mode."""
     rank = float(RANK[mode])
     return rank - 0.5 if rank == TOP and agent in catalog.names() and catalog.get(agent).quirks.sandboxed else rank
-
-
-async def judge(tx: Tx, session: Session, tool: str, claim: Claim, rights: RightsCheck) -> Verdict:
-    """Decides whether a call acts at once, waits for a person or is refused."""
-    use = _use(session, tool, key(tool, claim, rights))
-    rules = await tx.all(RULES.all, Rule)
-    choices = await tx.all(
-        CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd
-    )
-    if session.kind == "btw":
-        return Verdict("deny", "mode", None, "A side question changes nothing; it can only read.")
-    return _decide(await turn_mode(tx, session), use, rules, choices, rights)
-
-
-def _decide(
-    mode: PermissionMode, use: ToolUse, rules: list[Rule], choices: list[Choice], rights: RightsCheck
-) -> Verdict:
-    rule, sure = decide.first(rules, use)
-    if rule is not None and sure and rule.effect == "deny":
-        return Verdict("deny", "rule", rule.id, f"{decide.named(rule)} denies this.")
-    if rights.raises is not None:
-        return Verdict("ask", "mode", None, f"{rights.raises} That needs approval every time.")
-    if mode == "plan":
-        return Verdict("ask", "mode", None, "In mode plan, every change needs approval.")
-    if rule is not None and rule.effect == "allow":
-        return Verdict("allow", "rule", rule.id, f"{decide.named(rule)} allows this.")
-    if choices:
-        reason = f"A person always allowed this, {decide.REACH[choices[0].scope]}."
-        return Verdict("allow", "choice", choices[0].id, reason)
-    if rule is not None:
-        return Verdict("ask", "rule", rule.id, f"{decide.named(rule)} requires approval.")
-    if rights.foreign:
-        return Verdict("ask", "mode", None, "This reaches beyond the tree of the session that wants it.")
-    if RANK[mode] == RANK["allow-all"]:
-        return Verdict("allow", "mode", None, f"Mode {mode} allows everything within its own rights.")
-    return Verdict(
-        "ask", "mode", None, f"Mode {mode} requires approval before sessions are created, prompted or changed."
-    )
-
-
-def key(tool: str, claim: Claim, rights: RightsCheck) -> str:
-    """Returns the key by which "always" recognizes a call: the tool within the caller's tree, and the tool with its one
-    target beyond it. A call that raises rights has none."""
-    if rights.raises is not None:
-        return ""
-    beyond = f" {claim.target or claim.repo}" if rights.foreign else ""
-    return f"{OWN_SERVER}/{tool}{beyond}"
-
-
-def _use(session: Session, tool: str, key: str) -> ToolUse:
-    return ToolUse(agent=session.agent, cwd=session.cwd, kind="mcp", name=tool, server=OWN_SERVER, key=key)

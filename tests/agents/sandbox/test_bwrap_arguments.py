@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bough.agents.sandbox.profile import BASE, Box, BoxLimits, arguments, limited
+from bough.agents.sandbox.bwrap_arguments import BASE, Box, BoxLimits, arguments, limited
 
 
 def mounts(box: Box) -> list[str]:

@@ -10,7 +10,8 @@ import pytest
 from bough import __version__
 from bough.agents.catalog import Catalog, CatalogEntry, load_catalog
 from bough.agents.catalog.entry import Login, Package
-from bough.agents.catalog.find import find, install_hint, is_set_up, login_command, npm_folder, startable
+from bough.agents.catalog.find_program import find, install_hint, npm_folder, startable
+from bough.agents.catalog.login import is_set_up, login_command
 from bough.errors import Invalid
 
 PACKAGE = Package(npm="@some/tiny", version="1.2.3")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bough.core.state.calls import call_rights
-from bough.core.state.calls.call_rights import RightsCheck
+from bough.core.state.calls import decide_call
+from bough.core.state.calls.raised_rights import RightsCheck
 from bough.model.call import Claim
 from bough.model.message import raw
 from bough.model.rule import Choice, Effect, Rule
@@ -54,7 +54,7 @@ def choice() -> Choice:
 
 def verdict(mode: PermissionMode, weighed: RightsCheck, rules: list[Rule], choices: list[Choice]) -> str:
     use = ToolUse(agent="demo", cwd="/", kind="mcp", name=TOOL, server="bough", key=f"bough/{TOOL}")
-    return call_rights._decide(mode, use, rules, choices, weighed).effect  # pyright: ignore[reportPrivateUsage]
+    return decide_call._decide(mode, use, rules, choices, weighed).effect  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -90,7 +90,7 @@ def test_a_call_beyond_the_callers_tree(mode: PermissionMode) -> None:
 def test_the_keys_of_remembered_calls() -> None:
     """P3: An "always" covers a tool within the tree, or one target beyond it; a call that raises rights has no key."""
     claim = Claim(title="?", target="t", repo="r")
-    assert call_rights.key(TOOL, claim, WITHIN) == f"bough/{TOOL}"
-    assert call_rights.key(TOOL, claim, BEYOND) == f"bough/{TOOL} t"
-    assert call_rights.key(TOOL, Claim(title="?", repo="r"), BEYOND) == f"bough/{TOOL} r"
-    assert call_rights.key(TOOL, claim, RAISES) == ""
+    assert decide_call.key(TOOL, claim, WITHIN) == f"bough/{TOOL}"
+    assert decide_call.key(TOOL, claim, BEYOND) == f"bough/{TOOL} t"
+    assert decide_call.key(TOOL, Claim(title="?", repo="r"), BEYOND) == f"bough/{TOOL} r"
+    assert decide_call.key(TOOL, claim, RAISES) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.git.decode import lines
+from bough.git.default_branch import default_branch
 from bough.git.run import GitFailed, git
 from bough.git.safe.location import is_bare as looks_bare
 from bough.model.repo import GitState, RepoKind
@@ -45,20 +46,6 @@ async def top_level(path: str) -> str | None:
         return (await git(path, "rev-parse", "--show-toplevel")).rstrip("\n") or None
     except GitFailed:
         return None
-
-
-async def default_branch(path: str, *, bare: bool = False) -> str | None:
-    """Returns the branch that the remote names as its head, or else the one that is checked out."""
-    for arguments in (
-        ("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"),
-        ("symbolic-ref", "--quiet", "--short", "HEAD"),
-    ):
-        try:
-            name = (await git(path, *arguments, env={"GIT_DIR": path} if bare else None)).strip()
-        except GitFailed:
-            continue
-        return name.removeprefix("origin/")
-    return None
 
 
 async def state(path: str) -> GitState:

@@ -4,11 +4,9 @@ in to and tests them."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shlex
 import signal
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +16,7 @@ from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command, 
 from bough.api.cli.framework.client import Json
 from bough.api.cli.framework.completion import agents as complete
 from bough.api.cli.framework.formats import brief
+from bough.api.cli.framework.progress import waiting
 from bough.api.cli.framework.terminal_safety import clean
 from bough.errors import AgentFailed, Invalid
 from bough.model.session import MODES, PermissionMode
@@ -139,7 +138,7 @@ def install(ctx: CommandContext, names: Names) -> int:
     installed: list[Any] = []
     for entry in entries:
         package = package_of(entry)
-        with _waiting(f"{entry.title} {package.version} ({package.npm}) …"):
+        with waiting(f"{entry.title} {package.version} ({package.npm}) …"):
             result = get(entry, data)
         installed.append(result)
         outcome = "was already installed" if result.already else "is installed"
@@ -325,20 +324,6 @@ def _what_next(catalog: Catalog, entry: CatalogEntry) -> None:
         output.note(f"No key was found for it. {entry.login.how}")
     else:
         output.note(f"Test it: bough agents test {entry.name}")
-
-
-@contextlib.contextmanager
-def _waiting(text: str) -> Generator[None]:
-    """Shows a message during slow work; on a terminal, a spinner that disappears afterwards."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    if console.is_terminal:
-        with console.status(clean(text)):
-            yield
-    else:
-        output.note(text)
-        yield
 
 
 def _catalog(ctx: CommandContext) -> tuple[Catalog, Any]:

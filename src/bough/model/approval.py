@@ -18,6 +18,8 @@ NETWORK_KIND = "network"
 INTERRUPTED_KIND = "interrupted"
 TRUST_KIND = "trust"
 LIMIT_KIND = "limit"
+# A question that the agent asks in its own words; its `tool_call` holds a `QuestionForm`.
+QUESTION_KIND = "question"
 HELD_TURN_KINDS = (INTERRUPTED_KIND, TRUST_KIND, LIMIT_KIND)
 # Questions for which the turn itself does not wait.
 BESIDE_TURN_KINDS = (CALL_KIND, NETWORK_KIND)
@@ -57,3 +59,5 @@ class Approval(msgspec.Struct, rename="camel"):
     reason: str | None
     # Identifies this exact tool use for an "always" answer.
     key: str | None
+    # The answer to a question, without secrets: `{"action", "content"}`.
+    answer: msgspec.Raw | None = None

@@ -80,7 +80,10 @@ async def test_the_client_introduces_itself() -> None:
         [request] = agent.ear.echoes("initialize")
     assert request["params"] == {
         "protocolVersion": 1,
-        "clientCapabilities": {"session": {"configOptions": {"boolean": {}}}},
+        "clientCapabilities": {
+            "session": {"configOptions": {"boolean": {}}},
+            "elicitation": {"form": {}, "url": {}},
+        },
         "clientInfo": {"name": "bough", "title": "Bough", "version": __version__},
     }
 

@@ -34,6 +34,11 @@ balanced = st.recursive(plain, lambda inner: st.tuples(plain, inner, plain).map(
         ('[[mcp t {"a": [1, [2]]}]]', [d.CallMcpTool("t", {"a": [1, [2]]})]),
         ('[[mcp t {"a": [[1], [2]]}]]', [d.CallMcpTool("t", {"a": [[1], [2]]})]),
         ("[[mcp t]]", [d.CallMcpTool("t", {})]),
+        (
+            '[[ask {"properties": {"a": {"enum": ["x"]}}}]]',
+            [d.AskUser({"properties": {"a": {"enum": ["x"]}}})],
+        ),
+        ('[[ask {"url": "https://example.com"}]]', [d.AskUser({"url": "https://example.com"})]),
         ("[[fail oh no]]", [d.Fail("oh no")]),
         ("[[recall]][[hang]]", [d.PlainDirective("recall"), d.PlainDirective("hang")]),
         ("[[crash]]", [d.PlainDirective("crash")]),
@@ -50,6 +55,7 @@ def test_directives_are_read(text: str, directives: list[d.Directive]) -> None:
         *("[[jump]]", "[[]]", "[[say never closed", "[[Say x]]", "[[recall x]]", "[[crash now]]", "[[run  ]]"),
         *("[[slow]]", "[[slow 3]]", "[[slow 0 1]]", "[[slow 3 -1]]", "[[slow 3 inf]]", "[[slow 3 nan]]"),
         *("[[slow ² 1]]", "[[flood]]", "[[flood -1]]", "[[flood 1.5]]", "[[flood 1000001]]", "[[flood 99999999999]]"),
+        *("[[ask]]", "[[ask {}]]", "[[ask [1]]]", '[[ask {"message": "?"}]]'),
         *("[[plan]]", "[[plan ; ;]]", "[[write]]", "[[mcp]]", "[[mcp t [1]]]", '[[mcp t {"a"}]]'),
     ],
 )

@@ -48,7 +48,7 @@ async def test_an_approval_is_read_and_decided(asking: Asking) -> None:
     assert approval.keys() == {
         *("id", "sessionId", "taskId", "attempt", "status", "title", "toolKind", "toolCall", "options", "optionId"),
         *("decision", "decidedBy", "requestId", "createdAt", "updatedAt", "decidedAt", "expiresAt", "onExpiry"),
-        *("reason", "key"),
+        *("reason", "key", "answer"),
     }
     assert "ask" in approval["reason"] and (approval["expiresAt"], approval["onExpiry"]) == (None, None)
     assert (approval["status"], approval["sessionId"]) == ("pending", asking.session["id"])

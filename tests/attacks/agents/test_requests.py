@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from bough.agents.acp.connection import AgentConnection
+from bough.agents.catalog.question_vocabulary import QuestionVocabulary
 from bough.core.live_agents.questions.agent_requests import MOST_WAITING, AgentRequests
 from bough.core.transcripts.recorder import Recorder
 from tests.attacks.agents.hostile import Hostile, ask, hostile, line, message, update
@@ -47,7 +48,7 @@ async def test_a_flood_of_requests(tmp_path: Path) -> None:
 
 def test_requests_that_are_decided_do_not_count() -> None:
     """P4: After a restart, requests whose answers are only to be sent again leave room for others."""
-    requests = AgentRequests(cast("AgentConnection", None), cast("Recorder", None))
+    requests = AgentRequests(cast("AgentConnection", None), cast("Recorder", None), QuestionVocabulary())
     for number in range(MOST_WAITING):
         requests.remember(f"decided {number}", number, decided=True)
     assert not requests.is_full

@@ -42,7 +42,10 @@ SESSION_TIMEOUT = 120.0
 """Seconds to open a session: an agent may start MCP servers or replay a long history before it answers."""
 SETTING_TIMEOUT = 30.0
 """Seconds to change a mode or option or to close a session. Agents take less than one, so a longer wait is a hang."""
-CAPABILITIES: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
+CAPABILITIES: dict[str, Any] = {
+    "session": {"configOptions": {"boolean": {}}},
+    "elicitation": {"form": {}, "url": {}},
+}
 """The capabilities that Bough announces. It offers no files or terminals, since agents have their own."""
 
 

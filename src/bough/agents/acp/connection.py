@@ -229,9 +229,9 @@ class AgentConnection:
         return True
 
     async def _refuse_unreadable(self, error: UnreadableRequest, number: int) -> None:
-        """Answers an unreadable permission request, since the agent would otherwise wait forever."""
+        """Answers an unreadable request for a person, since the agent would otherwise wait forever."""
         if error.id is None:
-            raise AgentFailed("agent_protocol", f"{self.name} sent an unreadable permission request: {error}")
+            raise AgentFailed("agent_protocol", f"{self.name} sent an unreadable request: {error}")
         log.warning("agent asks in a way that cannot be read", agent=self.name, error=str(error))
         await self.reply_error(error.id, PARSE_ERROR, str(error), key=f"refused:{number}")
 

@@ -15,8 +15,8 @@ from bough.agents.json_rpc import PARSE_ERROR
 
 RequestId = int | float | str | None
 """The id of a request. Null is an id; a missing id makes a notification."""
-PERMISSION = "session/request_permission"
-"""The request that an agent waits on, so none may be overlooked."""
+WAITED_FOR = ("session/request_permission", "elicitation/create")
+"""The requests that an agent waits on, so none may be overlooked."""
 
 # Whole surrogate pairs and escaped backslashes are matched only to be skipped. The group is a lone surrogate.
 _SURROGATES = re.compile(
@@ -30,7 +30,7 @@ _MOST_BRACKETS = 1_000_000
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_METHOD = re.compile(rb'"method"\s*:\s*"session/request_permission"')
+_METHOD = re.compile(rb'"method"\s*:\s*"(?:session/request_permission|elicitation/create)"')
 _SPOKEN = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 
 
@@ -88,7 +88,7 @@ class Junk(ValueError):
 
 
 class UnreadableRequest(Junk):
-    """A permission request that cannot be read. `id` is set if at least the id could be read."""
+    """A request for a person that cannot be read. `id` is set if at least the id could be read."""
 
     def __init__(self, reason: str, id: RequestId = None) -> None:
         super().__init__(reason)
@@ -184,15 +184,15 @@ def _decode_other(line: bytes) -> Message:
 
 
 def _unreadable_request(line: bytes, reason: str) -> UnreadableRequest | None:
-    """Returns the error for a line that seems to be a permission request; a log that only mentions one is not."""
-    if PERMISSION.encode() not in line or not line.lstrip().startswith(b"{"):
+    """Returns the error for a line that seems to be a request for a person; a log that only mentions one is not."""
+    if not any(method.encode() in line for method in WAITED_FOR) or not line.lstrip().startswith(b"{"):
         return None
     try:
         envelope = _decode_envelope(line.decode(errors="replace").encode())
     except (ValueError, RecursionError):
         # Not JSON. A log line would not name it as the method.
         return UnreadableRequest(reason) if _METHOD.search(line) else None
-    if envelope.method != PERMISSION:
+    if envelope.method not in WAITED_FOR:
         return None
     try:
         return UnreadableRequest(reason, _decode_id(envelope.id) if bytes(envelope.id) else None)

@@ -28,6 +28,8 @@ class ClientConnection:
         self._read_fd = read_fd
         self.output = StdoutWriter(write_fd)
         self._requests = PendingRequests()
+        # What the client declared in `initialize`.
+        self.client_capabilities: Json = {}
 
     async def messages(self) -> AsyncIterator[RpcMessage]:
         """Yields the client's messages until it closes its end. Answers unreadable lines with an error."""

@@ -1,7 +1,7 @@
 """Defines the parameters that only our own agents read, and reads the blocks of prompts; `acp_params` has the others.
 The server checks what they refer to."""
 
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import msgspec
@@ -32,6 +32,7 @@ class ReceivedMcpServer(_Params):
 
 class ReceivedInitialize(_Params):
     protocol_version: int
+    client_capabilities: dict[str, Any] | None = None
 
 
 class ReceivedNewSession(_Params):

@@ -159,7 +159,7 @@ class AgentServer(ABC, Generic[State, Session]):
     # Methods
 
     def _initialize(self, request_id: RequestId, params: msgspec.Raw) -> None:
-        read(params, wire.ReceivedInitialize)
+        self.connection.client_capabilities = read(params, wire.ReceivedInitialize).client_capabilities or {}
         self._initialized = True
         result: Json = {
             "protocolVersion": PROTOCOL_VERSION,

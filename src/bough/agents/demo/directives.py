@@ -46,6 +46,12 @@ class CallMcpTool(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
 
 
+class AskUser(msgspec.Struct, frozen=True):
+    """A question to the user: a form by its JSON Schema, or an address by its `url`."""
+
+    question: dict[str, Any]
+
+
 class Fail(msgspec.Struct, frozen=True):
     text: str
 
@@ -64,7 +70,18 @@ class Malformed(msgspec.Struct, frozen=True):
 
 
 Directive = (
-    Say | Think | Slow | Flood | ShowPlan | WriteFile | RunCommand | CallMcpTool | Fail | PlainDirective | Malformed
+    Say
+    | Think
+    | Slow
+    | Flood
+    | ShowPlan
+    | WriteFile
+    | RunCommand
+    | CallMcpTool
+    | AskUser
+    | Fail
+    | PlainDirective
+    | Malformed
 )
 
 
@@ -183,6 +200,16 @@ def _mcp(_: str, rest: str) -> CallMcpTool:
         raise ValueError(f"the arguments are not a JSON object: {error}") from error
 
 
+def _ask(_: str, rest: str) -> AskUser:
+    try:
+        question = msgspec.json.decode(rest.strip() or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise ValueError(f"the question is not a JSON object: {error}") from error
+    if not ({"properties", "url"} & question.keys()):
+        raise ValueError('ask takes a JSON object with "properties" or "url", and a "message"')
+    return AskUser(question)
+
+
 _READERS: dict[str, Callable[[str, str], Directive]] = {
     "say": lambda _, rest: Say(rest),
     "think": lambda _, rest: Think(rest),
@@ -192,6 +219,7 @@ _READERS: dict[str, Callable[[str, str], Directive]] = {
     "write": _write,
     "run": _run,
     "mcp": _mcp,
+    "ask": _ask,
     "recall": _simple,
     "status": _simple,
     "help": _simple,
@@ -202,5 +230,5 @@ _READERS: dict[str, Callable[[str, str], Directive]] = {
 
 HELP = """\
 [[say TEXT]] [[think TEXT]] [[slow N SECONDS]] [[flood N]] [[plan A; B; C]]
-[[write PATH TEXT]] [[run COMMAND]] [[mcp TOOL {json}]]
+[[write PATH TEXT]] [[run COMMAND]] [[mcp TOOL {json}]] [[ask {schema}]]
 [[recall]] [[status]] [[help]] [[fail TEXT]] [[crash]] [[hang]]"""

@@ -10,6 +10,7 @@ from bough.agents.acp_server.session_store import now
 from bough.agents.acp_server.turn import Turn
 from bough.agents.acp_server.updates import ToolCall
 from bough.agents.demo import directives as d
+from bough.agents.demo.ask_user import ask_user
 from bough.agents.demo.capabilities import Features
 from bough.agents.demo.config import EFFORTS, prompt_usage, turn_cost, usage_update
 from bough.agents.demo.state import DemoState
@@ -90,18 +91,25 @@ class DemoTurn(Turn[DemoState]):
             case d.ShowPlan(steps):
                 entries = [{"content": step, "priority": "medium", "status": "pending"} for step in steps]
                 self._updates.update({"sessionUpdate": "plan", "entries": entries})
-            case d.WriteFile(path, text):
-                await self._tools.write(path, text)
-            case d.RunCommand(command):
-                await self._tools.run(command)
-            case d.CallMcpTool(tool, arguments):
-                await self._tools.call_mcp(tool, arguments)
+            case d.WriteFile() | d.RunCommand() | d.CallMcpTool() | d.AskUser():
+                await self._use(directive)
             case d.Fail(text):
                 raise RpcError(INTERNAL_ERROR, text)
             case d.Malformed(source, reason):
                 self._updates.say(f"I cannot follow {source}: {reason}.")
             case d.PlainDirective(name):
                 await self._simple(name)
+
+    async def _use(self, directive: d.WriteFile | d.RunCommand | d.CallMcpTool | d.AskUser) -> None:
+        match directive:
+            case d.WriteFile(path, text):
+                await self._tools.write(path, text)
+            case d.RunCommand(command):
+                await self._tools.run(command)
+            case d.CallMcpTool(tool, arguments):
+                await self._tools.call_mcp(tool, arguments)
+            case d.AskUser(question):
+                await ask_user(self._updates, question)
 
     async def _simple(self, name: str) -> None:
         match name:

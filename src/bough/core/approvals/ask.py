@@ -14,6 +14,7 @@ from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.model.approval import BESIDE_TURN_KINDS, HELD_TURN_KINDS, Approval, Option
 from bough.model.message import notice
+from bough.model.questions.form import QuestionForm
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.model.tool import ToolUse
@@ -28,6 +29,14 @@ class Question(msgspec.Struct):
     number: int
     tool_call: dict[str, Any]
     options: list[Option]
+
+
+class Elicitation(msgspec.Struct):
+    """A question of an agent to a person: the line it came on and its form."""
+
+    request: AgentRequest
+    number: int
+    form: QuestionForm
 
 
 class ToolUseQuestion(msgspec.Struct):

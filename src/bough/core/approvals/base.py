@@ -1,15 +1,17 @@
 """The base class of the kinds of approvals: which answers fit, what a decision does, what happens if nobody answers.
-The kinds themselves are in `tool_uses`, `network` and `held_turns`."""
+The kinds themselves are in `tool_uses`, `questions`, `network` and `held_turns`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
+import msgspec
+
 from bough.agents.catalog import Catalog
 from bough.core.store.transactions import Change
 from bough.errors import Invalid
-from bough.model.approval import Approval, Decision
+from bough.model.approval import Approval, Decision, Option
 from bough.model.rule import Scope
 
 Arguments = dict[str, Any]
@@ -24,6 +26,8 @@ class Expired(NamedTuple):
 
     decision: Decision
     reason: str
+    # The values of an accepted question.
+    content: Arguments | None = None
 
 
 class Conclusion(NamedTuple):
@@ -57,6 +61,12 @@ class ApprovalKind(ABC):
         """Refuses an answer that does not fit the kind."""
         if arguments is not None:
             raise Invalid("bad_answer", "Omit `arguments`: only an allowed call of one of Bough's tools takes them.")
+
+    async def record_answer(
+        self, change: Change, approval: Approval, option: Option | None, content: Arguments | None
+    ) -> msgspec.Raw | None:
+        """Returns the answer to show with the decided approval, if the kind has more than an option to choose."""
+        return None
 
     @abstractmethod
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:

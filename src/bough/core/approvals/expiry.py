@@ -92,9 +92,9 @@ async def _expire_due(change: Change, catalog: Catalog, approval_id: str) -> App
 async def expire(change: Change, catalog: Catalog, approval: Approval) -> Approval:
     """Answers an approval whose time is over, as its kind says."""
     kind = kind_of(approval)
-    decision, reason = await kind.expire(change, catalog, approval)
+    decision, reason, content = await kind.expire(change, catalog, approval)
     by = {"kind": "policy", "id": None}
-    decided = await conclude(change, approval, decision, by, status="expired", reason=reason)
+    decided = await conclude(change, approval, decision, by, status="expired", reason=reason, content=content)
     if decision == "deny" and kind.shows_denial:
         await show_denial(change, decided)
     return decided

@@ -11,32 +11,38 @@ from bough.agents.catalog import Catalog
 from bough.core.approvals.base import Arguments, By
 from bough.core.approvals.kinds import kind_of
 from bough.core.approvals.options import decision_of, once, options_of, why_not_once
+from bough.core.approvals.questions import checked_answer
 from bough.core.policy.choices import remember
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.short_ids import find, find_id
-from bough.core.store.sql import APPROVALS
+from bough.core.store.sql import APPROVALS, QUESTIONS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Denied, Invalid
-from bough.model.approval import Approval, ApprovalStatus, Decision, Option
+from bough.model.approval import QUESTION_KIND, Approval, ApprovalStatus, Decision, Option
 from bough.model.message import raw
+from bough.model.questions.form import QuestionAction, StoredQuestion
 from bough.model.rule import Scope
 from bough.model.session import Caller
 from bough.storage.backend import Tx
 
 STATUSES = ("pending", "allowed", "denied", "cancelled", "expired")
 LONGEST_REASON = 2000
+DECIDERS = {"person": "a person", "policy": "policy", "agent": "the agent"}
 
 CheckArguments = Callable[[str, Arguments], Awaitable[None]]
 """Refuses arguments with which the call that an approval is about could not be carried out."""
 
 
 class AnswerBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A person's answer: one of the agent's options, or a plain decision."""
+    """A person's answer: one of the agent's options, a plain decision, or the answer to a question."""
 
     option_id: str | None = None
     decision: Decision | None = None
+    # The answer to a question: its values go with `accept`, by the names of its fields.
+    action: QuestionAction | None = None
+    content: dict[str, Any] | None = None
     # How far `allow_always` reaches.
     scope: Scope | None = None
     # Replaces the arguments of a call of one of Bough's tools.
@@ -81,6 +87,7 @@ class Approvals:
             caller.require("admin", "allow something everywhere")
         if answer.arguments is not None:
             await self._check_arguments((await self.get(approval_id)).id, answer.arguments)
+        content = await self._check_content(approval_id, answer)
 
         async def work(change: Change) -> Approval:
             approval = await find(change.tx, "approvals", approval_id, APPROVALS.get, Approval)
@@ -90,7 +97,9 @@ class Approvals:
             by: By = caller.record()
             if answer.because is not None:
                 by["because"] = _because(answer.because, decision)
-            decided = await conclude(change, approval, decision, by, option=option, arguments=answer.arguments)
+            decided = await conclude(
+                change, approval, decision, by, option=option, arguments=answer.arguments, content=content
+            )
             _audit(change, caller, decided, scope=answer.scope)
             for other in await self._apply_beyond(change, decided, by, answer.scope):
                 _audit(change, caller, other, alongWith=decided.id)
@@ -101,8 +110,29 @@ class Approvals:
             request.append(answer.arguments)
         if answer.because is not None:
             request.append(answer.because)
+        if answer.action is not None:
+            request += [answer.action, answer.content]
         scope = RecordScope("approvals.decide", "approvals", approval_id)
         return await self._store.write_once(caller, scope, request, Approval, work)
+
+    async def _check_content(self, approval_id: str, answer: AnswerBody) -> Arguments | None:
+        """Returns the values of an accepted question for its agent; None for any other answer. This takes place outside
+        of the transaction, because checking a text may take long; a question never changes."""
+        accepts = (answer.action or answer.option_id) == "accept"
+        if answer.content is not None and not accepts:
+            raise Invalid("bad_answer", "content holds the values of a question; omit it unless you accept.")
+        if not accepts:
+            return None
+
+        async def read(tx: Tx) -> tuple[Approval, StoredQuestion | None]:
+            approval = await find(tx, "approvals", approval_id, APPROVALS.get, Approval)
+            return approval, await tx.one(QUESTIONS.get, StoredQuestion, approval_id=approval.id)
+
+        approval, question = await self._store.read(read)
+        # Whatever is no question or is decided is refused in the transaction.
+        if approval.tool_kind != QUESTION_KIND or approval.status != "pending" or question is None:
+            return None
+        return await checked_answer(question, approval, answer.content or {})
 
     async def _apply_beyond(self, change: Change, approval: Approval, by: By, scope: Scope | None) -> list[Approval]:
         """Applies a person's answer beyond the approval itself: remembers it, and decides others with it, which it
@@ -141,10 +171,12 @@ async def conclude(
     status: ApprovalStatus | None = None,
     reason: str | None = None,
     arguments: Arguments | None = None,
+    content: Arguments | None = None,
 ) -> Approval:
     """Writes down the answer to an open approval and does what its kind says. `option` is the agent's option that was
-    chosen, if one was."""
+    chosen, if one was; `content` answers a question."""
     option = option or once(options_of(approval), decision)
+    answer = await kind_of(approval).record_answer(change, approval, option, content)
     decided = await change.tx.one(
         APPROVALS.decide,
         Approval,
@@ -154,6 +186,7 @@ async def conclude(
         decision=decision,
         decided_by=raw(by),
         reason=reason or approval.reason,
+        answer=answer,
         now=change.now,
     )
     assert decided is not None
@@ -180,13 +213,19 @@ def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | 
     decision = answer.decision
     options = options_of(approval)
     chosen = None
-    if (decision is None) == (answer.option_id is None):
-        raise Invalid("bad_answer", "Answer with either optionId or decision.")
+    is_question = approval.tool_kind == QUESTION_KIND
+    if sum(given is not None for given in (decision, answer.option_id, answer.action)) != 1:
+        raise Invalid("bad_answer", "Answer with one of optionId, decision and, for a question, action.")
+    if answer.action is not None and not is_question:
+        raise Invalid("bad_answer", "action answers a question; answer this with decision or optionId.")
+    if is_question and decision in ("allow", "allow_always"):
+        raise Invalid("bad_answer", 'This is a question: answer with {"action": "accept", "content": {…}}.')
     if decision is None:
-        chosen = next((option for option in options if option.option_id == answer.option_id), None)
+        option_id = answer.option_id if answer.action is None else answer.action
+        chosen = next((option for option in options if option.option_id == option_id), None)
         if chosen is None:
             offered = ", ".join(option.option_id for option in options)
-            raise Invalid("unknown_option", f"There is no option {answer.option_id!r}; offered are: {offered}.")
+            raise Invalid("unknown_option", f"There is no option {option_id!r}; offered are: {offered}.")
         decision = decision_of(chosen)
     if answer.scope is not None and decision != "allow_always":
         raise Invalid("bad_answer", "scope says how far allow_always reaches; omit it for any other decision.")
@@ -209,7 +248,7 @@ def _because(text: str, decision: Decision) -> str:
 
 def _too_late(approval: Approval) -> Conflict:
     by: dict[str, str | None] = msgspec.json.decode(approval.decided_by or b"{}")
-    who = by.get("user") or {"person": "a person", "policy": "policy"}.get(by.get("kind") or "", "Bough itself")
+    who = by.get("user") or DECIDERS.get(by.get("kind") or "", "Bough itself")
     return Conflict(
         "approval_decided",
         f"Approval {approval.id} is {approval.status} already; {who} was first.",

@@ -21,11 +21,11 @@ from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.link import Link
-from bough.core.approvals.ask import Question
+from bough.core.approvals.ask import Elicitation, Question
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
 from bough.core.live_agents.failures import FailureDetector
 from bough.core.live_agents.prompt_files import PromptCapabilities
-from bough.core.live_agents.questions.agent_requests import AgentRequests
+from bough.core.live_agents.questions.agent_requests import AgentRequests, read_notice
 from bough.core.live_agents.questions.unknown_hosts import AgentHosts
 from bough.core.live_agents.start.context import SessionContext, with_preface
 from bough.core.live_agents.start.conversation import open_conversation
@@ -53,6 +53,18 @@ class PermissionHandler(Protocol):
 
     async def ask(self, agent: Agent, question: Question) -> None:
         """Decides a permission request, or stores it for a person."""
+        ...
+
+    async def ask_question(self, agent: Agent, elicitation: Elicitation) -> None:
+        """Stores a question for a person."""
+        ...
+
+    async def withdraw(self, agent: Agent, approval_id: str) -> None:
+        """Withdraws a request that the agent has cancelled."""
+        ...
+
+    async def complete_question(self, agent: Agent, elicitation_id: str) -> None:
+        """Ends a question about an address, because the agent says that it is done."""
         ...
 
     async def moved(self, agent: Agent, move: SettingChange) -> None:
@@ -106,7 +118,7 @@ class Agent:
         self._link = link
         self._connection = AgentConnection(link, self)
         self._client = AgentClient(self._connection)
-        self.requests = AgentRequests(self._connection, recorder)
+        self.requests = AgentRequests(self._connection, recorder, entry.questions)
         self.hosts = AgentHosts(session_id, link)
         self._handler = handler
         # The turn that runs, as TASK:ATTEMPT, and whether it was told to stop.
@@ -302,7 +314,9 @@ class Agent:
 
     async def on_request(self, request: AgentRequest, number: int) -> None:
         question = await self.requests.read(request, number)
-        if question is not None:
+        if isinstance(question, Elicitation):
+            await self._handler.ask_question(self, question)
+        elif question is not None:
             await self._handler.ask(self, question)
 
     def on_answer(self, key: str, number: int) -> None:
@@ -313,6 +327,12 @@ class Agent:
         self.recorder.add_notice(text)
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
+        notice = read_notice(params)
+        if method == "$/cancel_request" and notice.request_id is not None and not self.ending:
+            if (approval_id := self.requests.approval_of(notice.request_id)) is not None:
+                self._start_job(self._handler.withdraw(self, approval_id))
+        elif method == "elicitation/complete" and notice.elicitation_id:
+            self._start_job(self._handler.complete_question(self, notice.elicitation_id))
         log.debug("agent_notification", session=self.session_id, method=method)
 
     async def ready(self) -> None:

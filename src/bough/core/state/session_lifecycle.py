@@ -12,7 +12,7 @@ from bough.core.state.cost import grown_cost
 from bough.core.state.end_reasons import MARKED_FAILED, reason
 from bough.core.state.session_limit import check_limit
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, SESSIONS, TASKS
+from bough.core.store.sql import APPROVALS, QUESTIONS, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.core.worktrees.records import usable
 from bough.errors import Conflict
@@ -132,3 +132,4 @@ async def withdraw_approvals(change: Change, task_id: str) -> None:
     )
     for approval in withdrawn:
         change.approval("approval.patched", approval)
+    await change.tx.run(QUESTIONS.forget, task_id=task_id)

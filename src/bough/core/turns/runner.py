@@ -4,6 +4,7 @@ provides the agents and `state/turn` moves the rows."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ from bough.core.turns.lost_turns import LostTurns
 from bough.core.turns.prompt_blocks import files_for, prompt_blocks
 from bough.core.turns.stop_turns import TurnStops
 from bough.errors import AgentFailed, BoughError, Busy, Internal
-from bough.model.approval import Approval
+from bough.model.approval import QUESTION_KIND, Approval
 from bough.model.message import Message
 from bough.model.session import Session
 from bough.model.task import Task
@@ -48,6 +49,8 @@ log = structlog.get_logger("bough.runner")
 
 # How often an agent is started for one attempt, if the settings that it starts with change meanwhile.
 MOST_STARTS = 5
+# Seconds for an agent to take the news that its questions are not answered any more.
+CANCEL_WITHIN = 5.0
 
 
 class Runner:
@@ -210,7 +213,8 @@ class Runner:
         agent.recorder.restore(task.id, messages, agent.recorder.last)
         for approval in approvals:
             request_id = msgspec.json.decode(approval.request_id, type=RequestId)
-            agent.requests.remember(approval.id, request_id, decided=approval.status != "pending")
+            is_question, decided = approval.tool_kind == QUESTION_KIND, approval.status != "pending"
+            agent.requests.remember(approval.id, request_id, is_question=is_question, decided=decided)
         attached = await self._read(lambda tx: files_for(tx, agent, task))
         blocks = await self._read(lambda tx: prompt_blocks(tx, task, attached))
         running = asyncio.create_task(self._run(agent, claimed, blocks))
@@ -258,6 +262,10 @@ class Runner:
 
         await self._close(claimed, work)
         if agent is not None:
+            # A turn may end before its questions are answered, and the agent must not wait for them.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CANCEL_WITHIN):
+                    await agent.requests.cancel()
             agent.close_task(claimed.task.id)
 
     async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[Any]]) -> None:

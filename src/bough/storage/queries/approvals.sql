@@ -22,7 +22,7 @@ SELECT count(*) FROM approvals WHERE {where}
 -- name: decide
 -- Decides a pending approval. The first answer wins.
 UPDATE approvals SET status = :status, option_id = :option_id, decision = :decision, decided_by = :decided_by,
-                     reason = :reason, decided_at = :now, updated_at = :now
+                     reason = :reason, answer = :answer, decided_at = :now, updated_at = :now
 WHERE id = :id AND status = 'pending' RETURNING *
 
 -- name: of_attempt

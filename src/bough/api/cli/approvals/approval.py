@@ -1,4 +1,4 @@
-"""`bough approval`: lists, shows, allows and denies the approvals that turns wait for."""
+"""`bough approval`: lists, shows, allows, denies and answers the approvals that turns wait for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Annotated, Any, cast
 import typer
 
 from bough.api.cli.approvals import details as approval_details
+from bough.api.cli.approvals.answer import add_answer
+from bough.api.cli.approvals.shared import ApprovalId, print_decided
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
-from bough.api.cli.framework.client import Json, Response, part, parts, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.client import Json, part, parts, path
 from bough.api.cli.framework.formats import ago, ahead, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import PAGE, Limit, Offset
@@ -23,14 +24,6 @@ from bough.model.rule import Scope
 LOOKED_THROUGH = 4 * PAGE
 
 app = typer.Typer(no_args_is_help=True, help="Approvals: agents' requests that need your answer.")
-ApprovalId = Annotated[
-    str,
-    typer.Argument(
-        metavar="APPROVAL",
-        help="Approval id, or 8 characters of it.",
-        autocompletion=ids("approvals", "title", status="pending"),
-    ),
-]
 REACH = {"session": "in this session", "worktree": "in this folder", "everywhere": "everywhere"}
 
 
@@ -81,7 +74,7 @@ def list_approvals(
 
 @command(app, "show")
 def show(ctx: CommandContext, approval: ApprovalId) -> None:
-    """Show an approval with its full command or file changes."""
+    """Show an approval with its full command, file changes or form."""
 
     def render(row: Json) -> None:
         sessions = _sessions(ctx, {row["sessionId"]}, everything=row["status"] != "pending")
@@ -158,6 +151,9 @@ def deny(
     ctx.show(ctx.client.post(path("approvals", approval), body), print_decided)
 
 
+add_answer(app)
+
+
 def _parse_object(text: str) -> Json:
     try:
         value = json.loads(text)
@@ -171,15 +167,6 @@ def _parse_object(text: str) -> Json:
 def question(approval: Json) -> str:
     """Describes an agent's request on one line."""
     return f"? {brief(approval['toolKind'], 20)}: {brief(approval['title'], 500)}"
-
-
-def decide(ctx: CommandContext, approval_id: str, decision: str) -> Response:
-    return ctx.client.post(path("approvals", approval_id), {"decision": decision})
-
-
-def print_decided(approval: Json, reach: str = "") -> None:
-    always = f" from now on {reach}".rstrip() if approval["decision"] == "allow_always" else ""
-    output.line(f"{short(approval['id'])} is {approval['status']}{always}: {brief(approval['title'])}")
 
 
 def _sessions(ctx: CommandContext, session_ids: set[str], everything: bool) -> dict[str, Json]:

@@ -1,4 +1,5 @@
-"""Prints what an approval is about: the command that the agent wants to run, or the file changes it wants to make."""
+"""Prints what an approval is about: the command that the agent wants to run, the file changes it wants to make, or the
+form that it wants filled in."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, cast
 
+from bough.api.cli.approvals.fill_form import describe_form
 from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Json, part, parts
 from bough.api.cli.framework.formats import brief
@@ -49,7 +51,7 @@ def about(approval: Json, cwd: str = "") -> str:
 
 
 def draw(approval: Json) -> None:
-    """Prints the full command or changes, or the raw tool call if there is neither."""
+    """Prints the full command, changes or form, or the raw tool call if there is none of these."""
     lines = list(describe(approval))
     for text, style in lines or [(_as_json(part(approval, "toolCall")), "dim")]:
         output.line(text, style)
@@ -62,6 +64,13 @@ def describe(approval: Json) -> Iterator[tuple[str, str]]:
         yield clean(name), "bold"
         for text in _arguments(part(call, "arguments")):
             yield text, ""
+        return
+    if approval.get("toolKind") == "question":
+        yield from ((text, "") for text in describe_form(call))
+        if answer := part(approval, "answer"):
+            yield "", ""
+            yield f"Answer: {answer['action']}", "bold"
+            yield from ((text, "") for text in _arguments(part(answer, "content")))
         return
     line = command(approval)
     if line is not None:

@@ -9,15 +9,18 @@ import sys
 import termios
 from dataclasses import dataclass
 
-from bough.api.cli.approvals.approval import decide, question
-from bough.api.cli.approvals.details import describe
+from bough.api.cli.approvals.answer import send_answer
+from bough.api.cli.approvals.approval import question
+from bough.api.cli.approvals.fill_form import CANCEL, DECLINE, FormFill
+from bough.api.cli.approvals.shared import how_to_answer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, Refused, part, parts, path
 from bough.api.cli.framework.error_hints import explain
-from bough.api.cli.framework.formats import brief, short
+from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.stream import EventStream, StreamItem
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.session.ask_approval import print_subject, read_answer
 from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
 from bough.api.cli.session.silence import SilenceWatch
@@ -28,13 +31,6 @@ from bough.model.task import EARLY_ENDS, IN_FLIGHT, TERMINAL
 CATCH_UP = 500
 UNDER_WAY = ",".join((*IN_FLIGHT, "interrupted"))
 AT_REST = ("idle", "not_started")
-# Lines of a change or a command that are shown with a question; a longer one would push the question's start away.
-LONGEST_SUBJECT = 60
-ANSWERS = {
-    **dict.fromkeys(("y", "yes", "allow"), "allow"),
-    **dict.fromkeys(("a", "always"), "allow_always"),
-    **dict.fromkeys(("n", "no", "d", "deny"), "deny"),
-}
 
 
 @dataclass
@@ -83,6 +79,8 @@ class Follower:
         self._asks = output.is_interactive()
         self._questions: dict[str, Json] = {}
         self._asked: str | None = None
+        # The form that is being filled in, if a question is asked.
+        self._filling: FormFill | None = None
         self._settled: set[str] = set()
         self._later: list[Json] = []
         # Messages of other turns; deltas do not name their turn.
@@ -268,11 +266,11 @@ class Follower:
                 self._questions[approval_id] = approval
                 if not self._asks:
                     self.talk.line(question(approval), "yellow")
-                    self.talk.line(f"  Answer: bough approval allow {short(approval_id)}  (or deny)", "dim")
+                    self.talk.line(f"  Answer: {how_to_answer(approval)}  (or deny)", "dim")
             return
         self._settled.add(approval_id)
         if self._questions.pop(approval_id, None) is not None and approval_id == self._asked:
-            self._asked = None
+            self._asked = self._filling = None
             self.talk.line(f"  Answered elsewhere: {approval['status']}.", "dim")
             self._resume()
 
@@ -282,27 +280,32 @@ class Follower:
             return
         self._asked, approval = next(iter(self._questions.items()))
         self.talk.line(question(approval), "bold yellow")
-        self._print_subject(approval)
+        if approval["toolKind"] == "question":
+            self._open_form(approval)
+            return
+        print_subject(self.talk, approval)
         # Discard what was typed before the question appeared.
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
         self._prompt()
 
-    def _print_subject(self, approval: Json) -> None:
-        """Prints the changes that the agent wants to make or the command that it wants to run, or else the files."""
-        lines = list(describe(approval))
-        shown = [line for line in lines if line[0] != f"$ {approval['title']}"]
-        for text, style in shown[:LONGEST_SUBJECT]:
-            self.talk.line(f"  {text}", style or "dim")
-        if len(shown) > LONGEST_SUBJECT:
-            rest = f"{len(shown) - LONGEST_SUBJECT} more lines: bough approval show {short(approval['id'])}"
-            self.talk.line(f"  … {rest}", "dim")
-        if not lines:
-            for location in parts(part(approval, "toolCall"), "locations"):
-                self.talk.line(f"  {brief(str(location.get('path')), 500)}", "dim")
+    def _open_form(self, approval: Json) -> None:
+        form = part(approval, "toolCall")
+        if any(field.get("secret") for field in parts(form, "fields")):
+            # What is typed here is echoed.
+            self.talk.line(f"  It has a secret field. In another terminal: {how_to_answer(approval)}", "dim")
+            self._questions.pop(approval["id"], None)
+            self._asked = None
+            return
+        print_subject(self.talk, approval)
+        self.talk.line(f"  ({DECLINE} and {CANCEL} end the form.)", "dim")
+        self._filling = FormFill(form)
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        self._prompt()
 
     def _prompt(self) -> None:
         console = output.console()
-        console.print("  Allow? yes (y), always (a), no (n): ", end="", style="bold")
+        text = "  Allow? yes (y), always (a), no (n): " if self._filling is None else self._filling.prompt()
+        console.print(text, end="", style="bold", markup=False)
         console.file.flush()
 
     def _answered(self, text: str) -> None:
@@ -310,19 +313,19 @@ class Follower:
         if not text:
             # End of input: nobody at this terminal will answer.
             self._asks = False
-            approval_id, self._asked = self._asked, None
-            output.note(f"\nNot answered. Answer: bough approval allow {short(approval_id)}  (or deny)")
+            approval_id, self._asked, self._filling = self._asked, None, None
+            output.note(f"\nNot answered. Answer: {how_to_answer(self._questions[approval_id])}  (or deny)")
             self._resume()
             return
-        decision = ANSWERS.get(text.strip().lower())
-        if decision is None:
+        body = read_answer(self._filling, text)
+        if body is None:
             self._prompt()
             return
-        approval_id, self._asked = self._asked, None
+        approval_id, self._asked, self._filling = self._asked, None, None
         self._questions.pop(approval_id, None)
         self._settled.add(approval_id)
         try:
-            decide(self._ctx, approval_id, decision)
+            send_answer(self._ctx, approval_id, body)
         except Refused as error:
             output.note(f"  {explain(error)} ({error.code})")
         self._resume()

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from bough.api.cli.approvals.approval import question
+from bough.api.cli.approvals.shared import how_to_answer
 from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option, server_names
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
@@ -107,7 +108,7 @@ def show(
     if approvals:
         output.line("")
     for approval in approvals:
-        output.line(f"{question(approval)} — bough approval allow {short(approval['id'])}", "yellow")
+        output.line(f"{question(approval)} — {how_to_answer(approval)}", "yellow")
 
 
 def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:

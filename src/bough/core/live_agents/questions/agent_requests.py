@@ -1,5 +1,5 @@
-"""The permission requests of one running agent: reads them, remembers those that wait for a decision, and sends the
-answers."""
+"""The permission requests and questions of one running agent: reads them, remembers those that wait for a decision, and
+sends the answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 
 import msgspec
 
+from bough.agents.acp import elicitation
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.wire import AgentRequest, RequestId
+from bough.agents.catalog.question_vocabulary import QuestionVocabulary
 from bough.agents.errors import AgentGone
-from bough.core.approvals.ask import Question
+from bough.core.approvals.ask import Elicitation, Question
 from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
-from bough.model.approval import Approval, Option
+from bough.model.approval import QUESTION_KIND, Approval, Option
+from bough.model.questions.answer import QuestionAnswer
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
@@ -28,14 +31,39 @@ class _Permission(msgspec.Struct, rename="camel"):
     options: list[Option]
 
 
+class _WaitingRequest(msgspec.Struct):
+    id: RequestId
+    is_question: bool
+
+
+class _Notice(msgspec.Struct, rename="camel"):
+    """What an agent says about its own requests: which one it cancels, or which question is done."""
+
+    request_id: RequestId = None
+    elicitation_id: str | None = None
+
+
+def read_notice(params: msgspec.Raw) -> _Notice:
+    """Reads a notification about a request of the agent."""
+    try:
+        return msgspec.json.decode(params, type=_Notice)
+    except (ValueError, RecursionError):
+        return _Notice()
+
+
+# The results of requests that nobody decides any more.
+_CANCELLED: dict[bool, dict[str, Any]] = {False: {"outcome": {"outcome": "cancelled"}}, True: {"action": "cancel"}}
+
+
 class AgentRequests:
     """Answers an agent's requests, each once."""
 
-    def __init__(self, connection: AgentConnection, recorder: Recorder) -> None:
+    def __init__(self, connection: AgentConnection, recorder: Recorder, vocabulary: QuestionVocabulary) -> None:
         self._connection = connection
         self._recorder = recorder
+        self._vocabulary = vocabulary
         # The requests that wait for an approval, by its id.
-        self._waiting: dict[str, RequestId] = {}
+        self._waiting: dict[str, _WaitingRequest] = {}
         # Those of them that were decided before the server started, and whose answer is still to be sent.
         self._decided: set[str] = set()
 
@@ -49,8 +77,14 @@ class AgentRequests:
         """Whether as many requests wait for a person as may wait."""
         return len(self._waiting) - len(self._decided) >= MOST_WAITING
 
-    async def read(self, request: AgentRequest, number: int) -> Question | None:
-        """Reads a permission request; refuses any other, and one that cannot be read."""
+    async def read(self, request: AgentRequest, number: int) -> Question | Elicitation | None:
+        """Reads a permission request or a question; refuses any other, and one that cannot be read."""
+        if request.method == elicitation.ELICITATION:
+            try:
+                return Elicitation(request, number, elicitation.read(request.params, self._vocabulary))
+            except elicitation.BadElicitation as error:
+                await self._refuse(request, number, INVALID_PARAMS, str(error))
+                return None
         if request.method != "session/request_permission":
             await self._refuse(request, number, METHOD_NOT_FOUND, f"Bough does not offer {request.method}.")
             return None
@@ -65,9 +99,11 @@ class AgentRequests:
             return None
         return Question(request, number, permission.tool_call, permission.options)
 
-    def remember(self, approval_id: str, request_id: RequestId, *, decided: bool = False) -> None:
+    def remember(
+        self, approval_id: str, request_id: RequestId, *, is_question: bool = False, decided: bool = False
+    ) -> None:
         """Remembers the request that an approval answers, also one that is decided but may not have been sent."""
-        self._waiting[approval_id] = request_id
+        self._waiting[approval_id] = _WaitingRequest(request_id, is_question)
         if decided:
             self._decided.add(approval_id)
 
@@ -76,46 +112,53 @@ class AgentRequests:
         self._waiting.clear()
         self._decided.clear()
 
-    async def answer(self, approval: Approval) -> None:
-        """Sends a decision to the agent, if it still waits for it."""
+    def approval_of(self, request_id: RequestId) -> str | None:
+        """Returns the approval that answers a request of the agent, if it waits for one."""
+        return next((id for id, waiting in self._waiting.items() if waiting.id == request_id), None)
+
+    async def answer(self, approval: Approval, answer: QuestionAnswer | None = None) -> None:
+        """Sends a decision to the agent, if it still waits for it; `answer` if it was a question."""
+        if approval.tool_kind == QUESTION_KIND:
+            await self._reply(approval.id, msgspec.to_builtins(answer) if answer is not None else _CANCELLED[True])
+            return
         if approval.option_id is not None:
             outcome = {"outcome": "selected", "optionId": approval.option_id}
         else:
             outcome = {"outcome": "cancelled"}
         if approval.id in self._waiting and approval.decision == "deny":
             self._recorder.deny(str(msgspec.json.decode(approval.tool_call).get("toolCallId", "")))
-        await self._reply(approval.id, outcome)
+        await self._reply(approval.id, {"outcome": outcome})
 
     async def cancel(self) -> None:
         """Cancels every request that waits, because the turn is being stopped."""
-        for approval_id in self.waiting:
-            await self._reply(approval_id, {"outcome": "cancelled"})
+        for approval_id, waiting in list(self._waiting.items()):
+            await self._reply(approval_id, _CANCELLED[waiting.is_question])
 
     async def allow(self, question: Question, option: Option) -> None:
         """Answers a request that the policy allows."""
-        await self._settle(question, {"outcome": "selected", "optionId": option.option_id})
+        await self._settle(question, {"outcome": {"outcome": "selected", "optionId": option.option_id}})
 
-    async def refuse(self, question: Question) -> None:
+    async def refuse(self, question: Question | Elicitation) -> None:
         """Refuses a request that would have to wait for a person while too many do."""
         message = f"{MOST_WAITING} requests already wait for a person. Wait for their answers before you ask again."
         await self._refuse(question.request, question.number, INVALID_REQUEST, message)
 
-    async def decline(self, question: Question) -> None:
+    async def decline(self, question: Question | Elicitation) -> None:
         """Cancels a request whose turn is over."""
-        await self._settle(question, {"outcome": "cancelled"})
+        await self._settle(question, _CANCELLED[isinstance(question, Elicitation)])
 
-    async def _settle(self, question: Question, outcome: dict[str, str]) -> None:
+    async def _settle(self, question: Question | Elicitation, result: dict[str, Any]) -> None:
         with contextlib.suppress(AgentGone):
-            await self._connection.reply(question.request.id, {"outcome": outcome}, key=f"settled:{question.number}")
+            await self._connection.reply(question.request.id, result, key=f"settled:{question.number}")
         # Only now, so that no answer is lost in between: an unconfirmed line is delivered again.
         self._recorder.received(question.number)
 
-    async def _reply(self, approval_id: str, outcome: dict[str, str]) -> None:
+    async def _reply(self, approval_id: str, result: dict[str, Any]) -> None:
         if approval_id in self._waiting:
-            request_id = self._waiting.pop(approval_id)
+            request_id = self._waiting.pop(approval_id).id
             self._decided.discard(approval_id)
             with contextlib.suppress(AgentGone):
-                await self._connection.reply(request_id, {"outcome": outcome}, key=f"approval:{approval_id}")
+                await self._connection.reply(request_id, result, key=f"approval:{approval_id}")
 
     async def _refuse(self, request: AgentRequest, number: int, code: int, message: str) -> None:
         with contextlib.suppress(AgentFailed):

@@ -1,5 +1,5 @@
-"""Answers agents that ask for permission: by the policy, or by an approval that a person decides. Sends decisions back
-to the agents."""
+"""Answers agents that ask: for permission by the policy or by an approval that a person decides, and questions by their
+answer. Sends decisions back to the agents."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bough.core.approvals.ask import Question, ToolUseQuestion, of_attempt
+from bough.core.approvals.ask import Elicitation, Question, ToolUseQuestion, of_attempt
 from bough.core.approvals.kinds import TOOL_USE
 from bough.core.approvals.options import once, why_not_once
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.agent_settings import SettingChange
+from bough.core.live_agents.questions.elicitations import Elicitations
 from bough.core.live_agents.questions.self_granted_rights import SelfGrantedRights
 from bough.core.live_agents.questions.unknown_hosts import HostQuestions
 from bough.core.policy import decide_for_session
@@ -23,11 +24,13 @@ from bough.core.policy.decide import Verdict
 from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.tool_use import same_action
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, TASKS
+from bough.core.store.sql import APPROVALS, QUESTIONS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store
 from bough.core.store.until_available import until_available
 from bough.model.approval import Approval
 from bough.model.message import raw
+from bough.model.questions.answer import QuestionAnswer
+from bough.model.questions.form import StoredQuestion
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.model.tool import ToolUse
@@ -68,6 +71,7 @@ class Permissions:
         self._agents = agents
         self._self_granted = SelfGrantedRights(store)
         self._hosts = HostQuestions(store, settings)
+        self._elicitations = Elicitations(store, settings)
 
     async def ask(self, agent: Agent, question: Question) -> None:
         """Answers a request, or stores it together with the number of its line.
@@ -118,6 +122,21 @@ class Permissions:
         agent.requests.remember(settled.approval.id, question.request.id)
         # The decision may have been made before the request was remembered.
         await until_available(lambda: self.answer(settled.approval.id), "an answer to an agent")
+
+    async def ask_question(self, agent: Agent, elicitation: Elicitation) -> None:
+        """Stores a question of an agent, so that people can answer it."""
+        approval = await self._elicitations.ask(agent, elicitation)
+        if approval is not None:
+            # The answer may have been given before the request was remembered.
+            await until_available(lambda: self.answer(approval.id), "an answer to an agent")
+
+    async def withdraw(self, agent: Agent, approval_id: str) -> None:
+        """Withdraws a request that the agent has cancelled."""
+        await self._elicitations.withdraw(agent, approval_id)
+
+    async def complete_question(self, agent: Agent, elicitation_id: str) -> None:
+        """Ends a question about an address that a person has opened."""
+        await self._elicitations.complete(agent, elicitation_id)
 
     async def _read(self, agent: Agent, question: Question, body: dict[str, Any]) -> ToolUseQuestion:
         """Reads what a request is about, outside of a transaction: this looks at files, which may be slow."""
@@ -192,14 +211,23 @@ class Permissions:
 
     async def answer(self, approval_id: str) -> None:
         """Sends a decision, if there is one, to the agent that waits for it."""
-        approval = await self._store.read(lambda tx: tx.one(APPROVALS.get, Approval, id=approval_id))
+        answer: QuestionAnswer | None = None
+
+        async def read(tx: Tx) -> Approval | None:
+            nonlocal answer
+            question = await tx.one(QUESTIONS.get, StoredQuestion, approval_id=approval_id)
+            if question is not None and question.answer is not None:
+                answer = msgspec.json.decode(question.answer, type=QuestionAnswer)
+            return await tx.one(APPROVALS.get, Approval, id=approval_id)
+
+        approval = await self._store.read(read)
         agent = self._agents.get(approval.session_id) if approval else None
         if approval is None or agent is None or approval.status == "pending":
             return
         agent.hosts.answer(approval)
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
-                await agent.requests.answer(approval)
+                await agent.requests.answer(approval, answer)
         except TimeoutError:
             log.warning("answer_not_taken", session=agent.session_id, approval=approval_id)
             await agent.end()

@@ -129,6 +129,7 @@ async def withdraw(change: Change, session_id: str, why: str) -> None:
             decision=None,
             decided_by=raw({"kind": "system", "id": None}),
             reason=approval.reason,
+            answer=None,
             now=change.now,
         )
         call = await change.tx.one(CALLS.of_approval, Call, approval_id=approval.id)

@@ -1,0 +1,2 @@
+DROP TABLE questions;
+ALTER TABLE approvals DROP COLUMN answer;

@@ -20,6 +20,7 @@ from bough.errors import (
     Unavailable,
 )
 from bough.model.values.ids import new_id
+from bough.observe import request_id
 
 
 class ErrorMapping(NamedTuple):
@@ -58,7 +59,8 @@ HTTP_CODES = {
 
 
 class ErrorBody(msgspec.Struct, omit_defaults=True):
-    """The body of every error: a stable code, a sentence, and an id that is also in the log."""
+    """The body of every error: a stable code, a sentence, and the request's id, which is also in the log and in
+    `X-Request-Id`."""
 
     code: str
     message: str
@@ -81,4 +83,9 @@ def meaning(error: BoughError) -> ErrorMapping:
 def answer(error: BoughError) -> ErrorAnswer:
     """Returns the body of an error, without an agent's stderr and command, which are only for the transcript."""
     details = {name: value for name, value in error.details.items() if name not in ("stderr", "command")}
-    return ErrorAnswer(ErrorBody(error.code, error.message, new_id(), details))
+    return ErrorAnswer(ErrorBody(error.code, error.message, error_id(), details))
+
+
+def error_id() -> str:
+    """Returns the id of the request that failed, or a new one outside requests."""
+    return request_id.current() or new_id()

@@ -186,6 +186,51 @@ async def test_the_id_of_an_error_is_in_the_log(process: ServerProcess) -> None:
     assert logged == ids
 
 
+async def test_the_id_of_a_request(process: ServerProcess) -> None:
+    """A4: Every answer has `X-Request-Id`: the caller's if it is sane, else a new one. It is the id of an error, and in
+    every log line that the request causes; turns are logged with their start, end and failure."""
+    async with process.client() as client:
+        for path in ("/api/health", "/api/sessions", "/nowhere", "/mcp/", "/metrics"):
+            answers = [await client.http.get(path) for _ in range(2)]
+            assert len({answer.headers["x-request-id"] for answer in answers}) == 2
+        given = await client.http.get(f"/api/tasks/{NOBODY}", headers={"x-request-id": "trace-1.a:b"})
+        assert given.headers["x-request-id"] == given.json()["error"]["id"] == "trace-1.a:b"
+        for strange in ("x" * 129, "a b", "<script>", "\x1b[2J", ""):
+            answer = await client.http.get("/api/health", headers={"x-request-id": strange})
+            assert answer.headers["x-request-id"] not in ("", strange)
+        folder = process.root / "plain"
+        folder.mkdir()
+        repo = await client.post("/api/repos", {"path": str(folder)})
+        opened = await client.http.post(
+            "/api/sessions", json={"repoId": repo["id"], "agent": "demo"}, headers={"x-request-id": "opening"}
+        )
+        session = opened.json()["id"]
+        tasks = [await client.ask(session, text) for text in ("hello", "[[fail no luck]]")]
+    host, port = process.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"NONSENSE\r\n\r\n")
+    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    assert f"x-request-id: {json.loads(body)['error']['id']}".encode() in head
+    assert await process.stop() == 0
+    lines = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
+    assert [line["request"] for line in lines if line["event"] == "session_opened"] == ["opening"]
+    assert [line["request"] for line in lines if line.get("id") == "trace-1.a:b"] == ["trace-1.a:b"]
+    turns = [line for line in lines if line["event"].startswith("turn_")]
+    assert [(line["event"], line["task"]) for line in turns] == [
+        ("turn_started", tasks[0]["id"]),
+        ("turn_ended", tasks[0]["id"]),
+        ("turn_started", tasks[1]["id"]),
+        ("turn_failed", tasks[1]["id"]),
+    ]
+    assert {line["session"] for line in turns} == {session}
+    assert (turns[1]["status"], turns[1]["reason"]) == ("completed", "end_turn")
+    assert turns[1]["seconds"] >= 0
+    assert turns[3]["status"] == "failed" and "no luck" in turns[3]["error"]
+    # A turn belongs to no request.
+    assert not any("request" in line for line in turns)
+
+
 async def test_a_request_that_a_stop_cuts_off(process: ServerProcess) -> None:
     """A4: A request that is still open when the server stops gets the usual error form, with 503."""
     host, port = process.url.removeprefix("http://").split(":")

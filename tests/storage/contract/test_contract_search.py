@@ -161,6 +161,20 @@ async def test_the_same_words_find_the_same(store: Store) -> None:
             assert (answer.total, answer.total_capped, answer.indexing) == (len(expected), False, False)
 
 
+async def test_a_slow_step_may_be_the_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A2: `indexing` tells what is missing, not how long the search took: after a slow step that indexed everything, it
+    is false; while more is due, it is true."""
+    monkeypatch.setattr(index, "CATCH_UP_WITHIN", 0.0)
+    session = await add_session(store)
+    await say(store, session, "one fox")
+    answer = await Search(store).find("fox")
+    assert (answer.total, answer.indexing) == (1, False)
+    monkeypatch.setattr(index, "BATCH", 1)
+    for text in ("another fox", "a third fox"):
+        await say(store, session, text)
+    assert (await Search(store).find("fox")).indexing
+
+
 async def test_matches_are_marked(store: Store) -> None:
     """A2: A snippet is a passage around the matches, and its marks are character ranges, whatever the characters."""
     session = await add_session(store)

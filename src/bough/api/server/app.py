@@ -21,7 +21,7 @@ from litestar.types import ASGIApp
 from bough import __version__
 from bough.api import roles
 from bough.api.acp.protocol import door
-from bough.api.errors import ErrorAnswer, ErrorBody, answer, meaning
+from bough.api.errors import ErrorAnswer, ErrorBody, answer, error_id, meaning
 from bough.api.http.invalid_requests import decoded, explained
 from bough.api.http.openapi import CorrectedJsonPlugin
 from bough.api.http.requests import find_caller
@@ -46,7 +46,6 @@ from bough.api.rest.sessions import calls, control, races, sessions, tasks, tree
 from bough.api.server.middleware import GateMiddleware, log_refusal
 from bough.api.ws import websocket_and_sse as events
 from bough.errors import BoughError, Busy, Internal, Unavailable
-from bough.model.values.ids import new_id
 
 log = structlog.get_logger("bough.http")
 
@@ -155,12 +154,12 @@ def _bough_error(request: Request[Any, Any, Any], error: BoughError) -> Response
 def _framework_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[ErrorAnswer]:
     """Answers an error that Litestar itself raises."""
     code, message, details = explained(request, error, request.app.state["max_body"])
-    body = ErrorAnswer(ErrorBody(code, message, new_id(), details))
+    body = ErrorAnswer(ErrorBody(code, message, error_id(), details))
     log_refusal(body, request.scope)
     return _respond(body, error.status_code, error.headers)
 
 
 def _unexpected_error(request: Request[Any, Any, Any], error: Exception) -> Response[ErrorAnswer]:
-    body = ErrorAnswer(ErrorBody("internal", "Bough failed to do this. See the log entry with this id.", new_id()))
+    body = ErrorAnswer(ErrorBody("internal", "Bough failed to do this. See the log entry with this id.", error_id()))
     log.error("request_failed", id=body.error.id, path=request.url.path, error=repr(error), exc_info=error)
     return _respond(body, 500)

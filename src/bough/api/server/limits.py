@@ -111,7 +111,7 @@ class BoundedProtocol(HttpToolsProtocol):
             body = msgspec.json.encode(reason)
             head = (
                 f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
-                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+                f"content-length: {len(body)}\r\nx-request-id: {reason.error.id}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
         self.transport.close()

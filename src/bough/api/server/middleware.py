@@ -14,7 +14,7 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from bough.api import roles
-from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, meaning
+from bough.api.errors import HTTP_CODES, ErrorAnswer, ErrorBody, answer, error_id, meaning
 from bough.api.http.auth import Grant, chosen_protocol
 from bough.api.http.server_parts import KEY, ServerParts
 from bough.api.page.routes import REDEEM, is_page_request, opened_by_cookie
@@ -22,6 +22,7 @@ from bough.api.server.limits import LARGEST_HEAD
 from bough.errors import BoughError, Unauthenticated, Unavailable
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
+from bough.observe import request_id
 
 log = structlog.get_logger("bough.security")
 
@@ -59,12 +60,15 @@ class GateMiddleware:
         self._tools = tools
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            given = next((value for name, value in scope["headers"] if name == request_id.HEADER), None)
+            request_id.begin(given, new_id())
         if scope["type"] == "http":
             body = _Body(receive)
             sending = self._sending(scope, body, send)
             if _head_size(scope) > LARGEST_HEAD:
                 message = f"The request line and headers exceed {LARGEST_HEAD} bytes."
-                await _send(ErrorAnswer(ErrorBody(HTTP_CODES[431], message, new_id())), 431, scope, sending)
+                await _send(ErrorAnswer(ErrorBody(HTTP_CODES[431], message, error_id())), 431, scope, sending)
                 return
             try:
                 await self._enter(scope, body, sending)
@@ -107,7 +111,7 @@ class GateMiddleware:
             grant = None
         if _changes_as_page(scope, grant) and self._gate.lacks_json_type(scope):
             message = "With a page key, a body must be JSON; send `Content-Type: application/json`."
-            await _send(ErrorAnswer(ErrorBody(HTTP_CODES[415], message, new_id())), 415, scope, send)
+            await _send(ErrorAnswer(ErrorBody(HTTP_CODES[415], message, error_id())), 415, scope, send)
             return
         state: dict[str, Any] = {"caller": grant.caller if grant else None, "grant": grant, KEY: self._parts}
         scope["state"] = state
@@ -135,6 +139,7 @@ class GateMiddleware:
                 headers = list(message["headers"])
                 known = {name for name, _ in headers}
                 headers += [(name, value) for name, value in ALWAYS if name not in known]
+                headers.append((request_id.HEADER, request_id.current().encode()))
                 if method == "OPTIONS" or b"allow" in known:
                     headers = self._allowing(scope, headers)
                 message["headers"] = headers

@@ -104,15 +104,18 @@ class Index:
     async def catch_up(self) -> bool:
         """Indexes all changes until now; returns False if something is still missing."""
         deadline = time.monotonic() + CATCH_UP_WITHIN
+        missing = SEARCH.backlog
         try:
             while await self._step(NEW):
                 if time.monotonic() > deadline:
-                    return False
+                    # The step that took so long may have been the last one.
+                    missing = SEARCH.unindexed
+                    break
         except Exception:
             # On a full disk, for example, the existing index can still be searched.
             log.exception("indexing_failed")
             return False
-        return await self._store.read(lambda tx: tx.value(SEARCH.backlog)) is None
+        return await self._store.read(lambda tx: tx.value(missing)) is None
 
     async def _step(self, query: queries.Query) -> bool:
         """Indexes one batch; returns whether there was anything to do."""

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -30,6 +30,7 @@ from bough.core.store.sql import KEEPERS, MESSAGES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.core.transcripts import transcript_limit
+from bough.core.turns import turn_log
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
@@ -73,10 +74,12 @@ class Runner:
         """Claims the first prompt of a session's queue and runs its turn to an end."""
         claimed = await turns.claim(self._store, session_id)
         if claimed is not None:
+            turn_log.started(claimed)
             await self._guarded(claimed, lambda: self._attempt(claimed))
 
     async def resume_turn(self, agent: Agent, claimed: Claimed) -> None:
         """Continues a turn that an earlier server started."""
+        turn_log.started(claimed, resumed=True)
         await self._guarded(claimed, lambda: self._resume(agent, claimed))
 
     async def _guarded(self, claimed: Claimed, work: Callable[[], Awaitable[None]]) -> None:
@@ -113,11 +116,13 @@ class Runner:
         except budgets.BudgetExceeded as error:
             overdrawn = error
             await self._close(claimed, lambda change: kinds.LIMIT.ask(change, claimed.task, overdrawn, self._settings))
+            turn_log.held(claimed, "budget")
         except repository_trust.Untrusted as error:
             untrusted = error
             await self._close(
                 claimed, lambda change: repository_trust.ask(change, claimed.task, untrusted, self._settings)
             )
+            turn_log.held(claimed, "repository_trust")
         except Busy as error:
             # The database was busy before the prompt was sent: the next attempt may succeed.
             await self._interrupt(claimed, error, self._settings.on_interrupt)
@@ -260,7 +265,7 @@ class Runner:
                 await change.tx.run(KEEPERS.told, id=agent.keeper_id)
             return await turns.finish(change, claimed.task, outcome, tools, taken)
 
-        await self._close(claimed, work)
+        turn_log.ended(claimed, await self._close(claimed, work))
         if agent is not None:
             # A turn may end before its questions are answered, and the agent must not wait for them.
             with contextlib.suppress(TimeoutError):
@@ -268,17 +273,16 @@ class Runner:
                     await agent.requests.cancel()
             agent.close_task(claimed.task.id)
 
-    async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[Any]]) -> None:
+    async def _close(self, claimed: Claimed, work: Callable[[Change], Awaitable[T]]) -> T | None:
         """Stores the end of a turn together with the tail of its transcript, however long the database is away."""
         agent = self.agents.get(claimed.session.id)
 
-        async def store() -> None:
+        async def store() -> T | None:
             if agent is None:
-                await self._store.write(work)
-            else:
-                await agent.recorder.finish(work)
+                return await self._store.write(work)
+            return await agent.recorder.finish(work)
 
-        await until_available(store, "the end of a turn", task=claimed.task.id)
+        return await until_available(store, "the end of a turn", task=claimed.task.id)
 
     async def _read(self, work: Callable[[Tx], Awaitable[T]]) -> T:
         """Reads what a running turn needs: the turn must not fail because the database is away for a moment."""
@@ -295,3 +299,4 @@ class Runner:
 
     async def _interrupt(self, claimed: Claimed, error: BoughError, policy: OnInterrupt) -> None:
         await self._close(claimed, lambda change: kinds.INTERRUPTED.interrupt(change, claimed.task, error, policy))
+        turn_log.interrupted(claimed, error)

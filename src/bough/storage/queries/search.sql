@@ -6,6 +6,10 @@ SELECT id, message_id, session_id FROM search_due WHERE {which} ORDER BY id LIMI
 -- Tells whether something that existed before search did is not indexed yet.
 SELECT 1 FROM search_due WHERE id < 0 LIMIT 1
 
+-- name: unindexed
+-- Tells whether anything is not indexed yet.
+SELECT 1 FROM search_due LIMIT 1
+
 -- name: done
 -- Removes an item from the list of what to index.
 DELETE FROM search_due WHERE id IN :ids

@@ -23,7 +23,7 @@ PAGE := src/bough/web/index.html
 PAGE_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' -not -path $(CONTRACT) -not -path $(TYPES) -not -name '*.test.ts*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web serve test fuzz test-kill test-agents test-mcp test-web screenshots docs check check-web bench sbom licenses audit release clean
+.PHONY: help setup web serve test fuzz test-kill test-agents test-mcp test-client test-web screenshots docs check check-web bench sbom licenses audit release clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -107,6 +107,9 @@ test-agents: $(READY) ## Run the tests with real agents (AGENTS="codex gemini" f
 test-mcp: $(READY) ## Run the published conformance suite of MCP against the tools (WRITE=1 keeps the table)
 	@$(BIN)/python -m tests.conformance.suite
 	@WRITE=$(WRITE) $(BIN)/python -m pytest -n 2 tests/conformance $(ARGS)
+
+test-client: $(READY) ## Generate a Python client from the OpenAPI document and check that it has every operation
+	@$(BIN)/python -m tests.conformance.generated_client
 
 # Without a browser the rest is still run; what was left out is said at the end, where it is seen. On a loaded machine a click
 # can miss what moves under it, so a test that fails in the browser is run once more; the summary counts those.

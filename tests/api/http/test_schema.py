@@ -109,6 +109,48 @@ def _body(operation: Json) -> str:
     return names[0]
 
 
+async def test_names_for_generated_clients(server: Running) -> None:
+    """A4: Operation ids are what people would call the functions; every schema and tag is described; no object inside a
+    schema gets the name of another schema, as generators would give it."""
+    document = await server.client.get("/openapi.json")
+    ids = {(method, path): operation["operationId"] for path, method, operation in operations(document)}
+    assert ids["post", "/api/sessions"] == "createSession"
+    assert ids["get", "/api/sessions/{sessionId}"] == "getSession"
+    assert ids["patch", "/api/worktrees/{worktreeId}"] == "updateWorktree"
+    assert all(re.fullmatch(r"[a-z]+([A-Z][a-z]*)*", name) and "Api" not in name for name in ids.values()), ids
+    described = {tag["name"] for tag in document["tags"] if tag["description"].strip()}
+    assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} <= described
+    schemas: dict[str, Json] = document["components"]["schemas"]
+    assert not [name for name, schema in schemas.items() if len(schema["description"]) < 8]
+    inner = {
+        f"{name}{field[0].upper()}{field[1:]}"
+        for name, schema in schemas.items()
+        for field, part in schema.get("properties", {}).items()
+        if part.get("type") == "object"
+    }
+    assert not inner & schemas.keys()
+    assert schemas["NewSession"]["properties"]["makeRoom"]["description"].startswith("At the limit on sessions")
+
+
+async def test_events_match_the_document(server: Running) -> None:
+    """A4, A3: Every event that a furnished server has stored matches the schema of its type."""
+    client = server.client
+    document = await client.get("/openapi.json")
+    await furnish(client, server.repo())
+    schema = {"$ref": "#/components/schemas/Event", "components": document["components"]}
+    validator = Draft202012Validator(schema)
+    seen: set[str] = set()
+    async with client.events(cursor=0) as events:
+        while (event := await events.next())["type"] != "stream.ready":
+            errors = list(map(str, validator.iter_errors(event)))  # pyright: ignore[reportUnknownMemberType]
+            assert not errors, (event["type"], errors[:3])
+            seen.add(event["type"])
+        assert not list(validator.iter_errors(event))  # pyright: ignore[reportUnknownMemberType]
+    assert {"session.created", "task.patched", "message.created", "approval.created", "tree.patched"} <= seen
+    assert {"worktree.created", "mcp_server.created", "rule.created", "choice.created", "callback.created"} <= seen
+    assert list(validator.iter_errors({"type": "session.created"}))  # pyright: ignore[reportUnknownMemberType]
+
+
 async def test_no_part_of_a_response_is_untyped(server: Running) -> None:
     """A4: Every field has a type, except the details of an error."""
     document = await server.client.get("/openapi.json")

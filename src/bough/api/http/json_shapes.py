@@ -8,6 +8,7 @@ Json = dict[str, Any]
 
 TEXT: Json = {"type": "string"}
 TEXTS: Json = {"type": "array", "items": TEXT}
+OBJECTS: Json = {"type": "array", "items": {"type": "object"}}
 VALUES: Json = {"type": "object", "additionalProperties": TEXT, "description": "Names; every value is shown as `***`."}
 WHO: Json = {
     "type": "object",
@@ -43,10 +44,6 @@ SESSION: dict[str, Json] = {
     "callback": {"$ref": "#/components/schemas/CallbackConfig"},
     "createdBy": WHO,
     "gitState": GIT,
-    "metadata": {
-        "type": "object",
-        "description": "`reason` says why the session ended.",
-    },
     "context": {
         "type": "object",
         "properties": {"source": TEXT},
@@ -87,8 +84,16 @@ SHAPES: dict[str, dict[str, Json]] = {
     "SessionMetadata": {
         "linked": TEXTS,
         "told": TEXTS,
-        "configOptions": {"type": "array", "description": "The options that the agent offers, as it reported them."},
-        "commands": {"type": "array", "description": "The agent's slash commands, as it reported them."},
+        "configOptions": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "The options that the agent offers, as it reported them.",
+        },
+        "commands": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "The agent's slash commands, as it reported them.",
+        },
     },
     "LastTask": {"error": TASK["error"]},
     "Task": TASK,
@@ -126,10 +131,6 @@ SHAPES: dict[str, dict[str, Json]] = {
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
 }
 
-EVENT_STREAM: Json = {
-    "type": "string",
-    "description": "Server-sent events. `data` is one JSON object; events with a cursor also have it as `id`.",
-}
 EXPORT: Json = {
     "type": "object",
     "properties": {

@@ -9,10 +9,15 @@ from typing import Any, cast
 
 import msgspec
 from litestar import Litestar, Request
+from litestar.enums import HttpMethod
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.types.internal_types import PathParameterDefinition
 
 from bough.api.http.auth import OPEN
-from bough.api.http.json_shapes import EVENT_STREAM, EXPORT, SHAPES, TEXT, Json
+from bough.api.http.event_schemas import EVENT, event_schemas
+from bough.api.http.json_shapes import EXPORT, SHAPES, TEXT, Json
+from bough.api.http.schema_descriptions import describe_schemas
 from bough.model.values.file_type import OPAQUE, SHOWN
 
 # Answers with several media types, or endless ones, which a route cannot declare itself.
@@ -24,7 +29,16 @@ CONTENTS: dict[tuple[str, str], Json] = {
     ("/api/files/{fileId}", "get"): {
         kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in (*sorted(SHOWN), OPAQUE)
     },
-    ("/api/events", "get"): {"text/event-stream": {"schema": EVENT_STREAM}},
+    ("/api/events", "get"): {
+        "text/event-stream": {
+            "schema": {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "contentSchema": {"$ref": EVENT},
+                "description": "Server-sent events. `data` is one `Event`; events with a cursor also have it as `id`.",
+            }
+        }
+    },
 }
 # Litestar's own descriptions speak of documents.
 DESCRIPTIONS = {
@@ -36,6 +50,38 @@ FAILED = {
     "description": "Any other error: 405, 408, 415 (with a cookie), 429, 431, 502 if an agent failed, 503 if the "
     "database is away, 500 for a bug.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
+}
+TAGS = {
+    "sessions": "Create, read, prompt, change and end sessions, and search their transcripts.",
+    "trees": "Fork and spawn sessions, ask side questions, wait, and limit what a tree may use.",
+    "races": "Give one prompt to several agents and keep one result.",
+    "tasks": "Read, edit, move and cancel prompts and their turns.",
+    "approvals": "List and decide what agents ask for.",
+    "checkpoints": "Compare and restore the files of a moment.",
+    "files": "Read files that were attached to prompts.",
+    "policy": "Rules and choices about tool uses.",
+    "repos": "Register folders that sessions work in.",
+    "worktrees": "Create, compare, remove and recover working copies.",
+    "boards": "Arrange cards.",
+    "mcp-servers": "MCP servers that sessions can be given.",
+    "home": "The start page and the tour.",
+    "system": "Health, settings, agents and metrics.",
+    "tokens": "The tokens of people and browsers.",
+    "users": "The people who may use this server.",
+    "audit": "Who did what.",
+    "events": "Follow every change.",
+}
+# Where the name of a route's function does not say enough for a client.
+OPERATION_IDS = {
+    "list_found": "listGitWorktrees",
+    "explain": "explainPolicy",
+    "health": "getHealth",
+    "see_session": "markSessionSeen",
+    "make_tour": "createTour",
+    "events_sse": "streamEvents",
+    "rotate_token": "rotateServerToken",
+    "patch_git_permissions": "updateGitPermissions",
+    "list_audit": "listAuditEntries",
 }
 RETRY_AFTER = {"schema": {"type": "integer"}, "description": "Seconds to wait before trying again."}
 
@@ -85,8 +131,19 @@ def _corrected(schema: Json) -> Json:
         if "429" in operation["responses"]:
             operation["responses"]["429"]["headers"] = {"Retry-After": RETRY_AFTER}
     _describe(components)
+    components |= event_schemas()
+    describe_schemas(components)
+    schema["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
     _loosen(schema)
     return schema
+
+
+def operation_id(
+    handler: HTTPRouteHandler, _method: HttpMethod | str, _path: list[str | PathParameterDefinition]
+) -> str:
+    """Returns the name that a generated client gives an operation, such as `createSession`."""
+    name = handler.handler_name
+    return OPERATION_IDS.get(name) or _camel(re.sub("^patch_", "update_", name))
 
 
 def _camel(text: str) -> str:

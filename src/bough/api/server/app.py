@@ -23,7 +23,7 @@ from bough.api import roles
 from bough.api.acp.protocol import door
 from bough.api.errors import ErrorAnswer, ErrorBody, answer, error_id, meaning
 from bough.api.http.invalid_requests import decoded, explained
-from bough.api.http.openapi import CorrectedJsonPlugin
+from bough.api.http.openapi import CorrectedJsonPlugin, operation_id
 from bough.api.http.requests import find_caller
 from bough.api.http.server_parts import ServerParts, find_services
 from bough.api.page import routes
@@ -118,6 +118,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             security=[{"token": []}],
             path="/openapi",
             render_plugins=[CorrectedJsonPlugin()],
+            operation_id_creator=operation_id,
         ),
         request_max_body_size=max_body,
         state=State({"max_body": max_body}),

@@ -16,7 +16,7 @@ export const useHome = () => useQuery(homeQuery());
 const HITS = 20;
 
 /** Pages of search results. They stay while they are shown and are fetched again on the next visit. */
-export const searchQuery = (item: operations["ApiSearchSearch"]["parameters"]["query"]) =>
+export const searchQuery = (item: operations["search"]["parameters"]["query"]) =>
   infiniteQueryOptions({
     queryKey: ["search", item],
     queryFn: ({ pageParam }) =>

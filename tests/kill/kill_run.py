@@ -230,7 +230,7 @@ class KillRun:
         tasks = (await self._call("GET", "/api/tasks?limit=100&status=queued,dispatching,running,interrupted"))["tasks"]
         for session_id in {task["sessionId"] for task in tasks}:
             session = await self._call("GET", f"/api/sessions/{session_id}")
-            messages = (await self._call("GET", f"/api/sessions/{session_id}/messages?limit=20"))["messages"]
+            messages = await self._call("GET", f"/api/sessions/{session_id}/messages?limit=20")
             texts = [(message["role"], str(message["content"])[:300]) for message in messages]
             mentions = [
                 line[:400]

@@ -99,3 +99,26 @@ async def test_killed_on_a_failing_disk(server: ServerProcess, disk: FaultyDisk,
         task = await client.wait_task(task_id)
         assert (task["status"], task["attempt"]) == ("completed", 1)
         assert await client.texts(session_id) == [ANSWER]
+
+
+@pytest.mark.postgres
+async def test_queues_wait_for_the_disk(tmp_path: Path, disk: FaultyDisk, postgres_url: str, error: int) -> None:
+    """Q4, O2: With a database elsewhere prompts are still taken. They wait until agents can start, and none fails."""
+    env = disk.env | {CRASH: NEVER}
+    flags = ("--database", postgres_url)
+    async with (
+        forking(env) as forker,
+        ServerProcess(tmp_path / "data", tmp_path / "work", flags, env=env, forker=forker) as server,
+        server.client() as client,
+    ):
+        repo = await client.repo(make_repo(server.root / "repo"))
+        sessions = [(await client.session(repo["id"]))["id"] for _ in range(3)]
+        with disk.failing(error):
+            tasks = [await client.prompt(session_id, "[[say here]]") for session_id in sessions]
+            log = server.data / "server.log"
+            await eventually(lambda: "data_folder_unwritable" in log.read_text("utf-8"), "the log says why they wait")
+            statuses = [(await client.get(f"/api/tasks/{task_id}"))["status"] for task_id in tasks]
+            assert set(statuses) <= {"queued", "interrupted", "dispatching"}, statuses
+        ended = [await client.wait_task(task_id) for task_id in tasks]
+        assert [task["status"] for task in ended] == ["completed"] * 3
+        assert [await client.texts(session_id) for session_id in sessions] == [["here"]] * 3

@@ -20,7 +20,7 @@ from bough.agents.errors import KeeperGone, command_name
 from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.files import MARK, SOCKET, START, START_LIMIT
 from bough.agents.keeper.frames import VERSION, Frame, FrameReader
-from bough.agents.keeper_client import keeper_folder, keeper_key
+from bough.agents.keeper_client import disk_check, keeper_folder, keeper_key
 from bough.agents.keeper_client.keeper_folder import KeeperInfo
 from bough.agents.keeper_client.keeper_link import KeeperLink, Welcome
 from bough.agents.process_link import agent_missing, find_program
@@ -47,7 +47,25 @@ async def start_keeper(
     network: Mapping[str, Any] | None = None,
 ) -> KeeperLink:
     """Starts an agent with its own keeper, behind the words of its box if it has one, and the proxy of the box if it
-    has a network of its own. Raises `AgentFailed` (`agent_missing`) if it cannot be started."""
+    has a network of its own. Raises `AgentFailed` (`agent_missing`) if it cannot be started, and `Busy` if that is for
+    lack of disk space or descriptors."""
+    try:
+        return await _start(root, keeper_id, command, cwd, env, box, network)
+    except (OSError, AgentFailed) as error:
+        if disk_check.blames_disk(error):
+            raise disk_check.unwritable(error) from error
+        raise
+
+
+async def _start(
+    root: Path,
+    keeper_id: str,
+    command: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    box: Sequence[str],
+    network: Mapping[str, Any] | None,
+) -> KeeperLink:
     program = find_program(command, cwd, env)
     folder = root / keeper_id
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

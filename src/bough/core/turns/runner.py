@@ -15,6 +15,7 @@ import structlog
 from bough.agents.acp.types import Block
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone
+from bough.agents.keeper_client.disk_check import blames_disk, unwritable
 from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
@@ -126,6 +127,11 @@ class Runner:
         except Busy as error:
             # The database was busy before the prompt was sent: the next attempt may succeed.
             await self._interrupt(claimed, error, self._settings.on_interrupt)
+            return False
+        except OSError as error:
+            if not blames_disk(error):
+                raise
+            await self._interrupt(claimed, unwritable(error), self._settings.on_interrupt)
             return False
         except BoughError as error:
             await self._end(claimed, TurnOutcome("failed", error=error))

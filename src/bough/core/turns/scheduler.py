@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from bough import open_file_limit
+from bough.agents.keeper_client.disk_check import disk_trouble
 from bough.core.live_agents.agent import Agent
 from bough.core.store.sql import SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_WORK, Store
@@ -103,6 +104,11 @@ class Scheduler:
             # The prompts stay queued; the next scan tries again.
             log.warning("too_few_descriptors", waiting=len(candidates))
             return
+        trouble = await asyncio.to_thread(disk_trouble, self._settings.data_path) if candidates else None
+        if trouble is not None:
+            log.warning("data_folder_unwritable", waiting=len(candidates), error=str(trouble))
+            return
+        candidates = [session for session in candidates if session.session_id not in self._turns]
         while candidates:
             # Fair across trees: fewest running turns first, then the tree that was served longest ago.
             best = min(

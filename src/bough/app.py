@@ -34,6 +34,7 @@ from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
+from bough.core.review.service import Reviews
 from bough.core.search.service import Search
 from bough.core.services import Services
 from bough.core.sessions.apply_mode import Modes
@@ -134,6 +135,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     agents = AgentPool(store, hub, settings, catalog, launcher)
     runner = Runner(store, settings, agents)
     scheduler = Scheduler(store, settings, runner)
+    changes = Changes(store, runner.checkpoints)
     worktrees = Worktrees(store, settings)
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
@@ -174,8 +176,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         choices=Choices(store),
         explanations=Explanations(store, settings, catalog),
         checkpoints=runner.checkpoints,
-        changes=Changes(store, runner.checkpoints),
+        changes=changes,
         restoring=Restoring(store, runner.checkpoints),
+        reviews=Reviews(store, settings, runner.checkpoints, changes, tasks),
         pruning=Pruning(store, settings),
         control=control,
         modes=Modes(store, catalog, agents),

@@ -60,6 +60,8 @@ _ROUTES: dict[Needed, str] = {
         GET /api/repos/{repo_id}
         GET /api/repos/{repo_id}/git
         GET /api/repos/{repo_id}/worktrees
+        GET /api/reviews/{kind}/{subject_id}
+        GET /api/reviews/{kind}/{subject_id}/file
         GET /api/search
         GET /api/sessions
         GET /api/sessions/{session_id}
@@ -100,6 +102,11 @@ _ROUTES: dict[Needed, str] = {
         POST /api/repos
         PATCH /api/repos/{repo_id}
         DELETE /api/repos/{repo_id}
+        PATCH /api/review-comments/{comment_id}
+        DELETE /api/review-comments/{comment_id}
+        POST /api/reviews/{kind}/{subject_id}/comments
+        POST /api/reviews/{kind}/{subject_id}/send
+        PUT /api/reviews/{kind}/{subject_id}/viewed
         POST /api/sessions
         PATCH /api/sessions/{session_id}
         DELETE /api/sessions/{session_id}

@@ -23,6 +23,7 @@ from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
+from bough.core.review.service import Reviews
 from bough.core.search.service import Search
 from bough.core.sessions.apply_mode import Modes
 from bough.core.sessions.archive import Archiving
@@ -90,6 +91,7 @@ class Services:
     checkpoints: Checkpoints
     changes: Changes
     restoring: Restoring
+    reviews: Reviews
     pruning: Pruning
     control: Control
     modes: Modes

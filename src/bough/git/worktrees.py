@@ -131,13 +131,13 @@ async def find_branch(repo: str, name: str, base: str | None, default: str | Non
         raise Invalid("bad_base", f"{base!r} is not a commit, branch or tag of this repository.")
     local = await resolve(repo, f"refs/heads/{name}")
     if local is not None:
-        fork = await _fork_point(repo, base_sha, local)
+        fork = await fork_point(repo, base_sha, local)
         return GitBranch(name, "local", name, local, base_ref if fork else None, fork or local)
     remote = await _remote_branch(repo, name)
     if remote is not None:
         sha = await resolve(repo, remote)
         assert sha is not None
-        fork = await _fork_point(repo, base_sha, sha)
+        fork = await fork_point(repo, base_sha, sha)
         start = remote.removeprefix("refs/remotes/")
         return GitBranch(name, "remote", start, sha, base_ref if fork else None, fork or sha)
     if base_sha is None:
@@ -147,7 +147,7 @@ async def find_branch(repo: str, name: str, base: str | None, default: str | Non
     return GitBranch(name, "new", base_sha, base_sha, base_ref, base_sha)
 
 
-async def _fork_point(repo: str, base: str | None, sha: str) -> str | None:
+async def fork_point(repo: str, base: str | None, sha: str) -> str | None:
     """Returns where a branch left its base."""
     if base is None:
         return None

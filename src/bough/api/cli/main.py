@@ -41,6 +41,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "session.calls": ("session",),
     "commands.tree": ("tree", "wait"),
     "commands.checkpoint": ("session", "task", "checkpoint"),
+    "commands.review": ("review",),
     "commands.race": ("race",),
     "approvals.approval": ("approval",),
     "approvals.policy": ("policy",),

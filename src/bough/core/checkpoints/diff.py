@@ -31,6 +31,14 @@ class CheckpointDiff(Diff):
     overlaps: list[str]
 
 
+class ChangeSpan(msgspec.Struct, frozen=True):
+    """The checkpoints between which a task or session worked. Without `after`, it goes on until now."""
+
+    session: Session
+    before: Checkpoint
+    after: Checkpoint | None
+
+
 class Changes:
     """Shows what tasks and sessions changed."""
 
@@ -40,7 +48,19 @@ class Changes:
 
     async def of_task(self, task_id: str, only: str | None = None, *, text: bool = True) -> CheckpointDiff:
         """Returns what a task changed; for a running task, what it has changed so far."""
+        task, span, overlaps = await self._task_span(task_id)
+        diff = await self._between(span, only, text)
+        return msgspec.structs.replace(diff, task_id=task.id, overlaps=overlaps)
 
+    async def of_session(self, session_id: str, only: str | None = None, *, text: bool = True) -> CheckpointDiff:
+        """Returns what a session changed from its first task to its last, or until now while one is running."""
+        return await self._between(await self.session_span(session_id), only, text)
+
+    async def task_span(self, task_id: str) -> ChangeSpan:
+        """Returns the checkpoints around a task; those of a running task have no end."""
+        return (await self._task_span(task_id))[1]
+
+    async def _task_span(self, task_id: str) -> tuple[Task, ChangeSpan, list[str]]:
         async def read(tx: Tx) -> tuple[Task, Session, TaskCheckpoints, list[Task]]:
             task = await records.task(tx, task_id)
             session = await records.session(tx, task.session_id)
@@ -50,11 +70,10 @@ class Changes:
         task, session, checkpoints, others = await self._store.read(read)
         before = require_files(checkpoints.before, f"Task {task.id}", "before it began")
         after = None if task.ended_at is None else require_files(checkpoints.after, f"Task {task.id}", "when it ended")
-        diff = await self._between(session, before, after, only, text)
-        return msgspec.structs.replace(diff, task_id=task.id, overlaps=[overlap.id for overlap in others])
+        return task, ChangeSpan(session, before, after), [overlap.id for overlap in others]
 
-    async def of_session(self, session_id: str, only: str | None = None, *, text: bool = True) -> CheckpointDiff:
-        """Returns what a session changed from its first task to its last, or until now while one is running."""
+    async def session_span(self, session_id: str) -> ChangeSpan:
+        """Returns the checkpoints around all tasks of a session; while one is running, they have no end."""
 
         async def read(tx: Tx) -> tuple[Session, Checkpoint | None, Checkpoint | None, bool]:
             session = await records.session(tx, session_id)
@@ -67,28 +86,32 @@ class Changes:
         first = require_files(first, f"Session {session.id}", "before its first task")
         if last is not None and (at_work or last.created_at < first.created_at):
             last = None
-        return await self._between(session, first, last, only, text)
+        return ChangeSpan(session, first, last)
 
-    async def _between(
-        self, session: Session, before: Checkpoint, after: Checkpoint | None, only: str | None, text: bool
-    ) -> CheckpointDiff:
+    async def commits(self, span: ChangeSpan) -> tuple[str, str]:
+        """Returns the commits of the files at the beginning and at the end of a span."""
+        old = await require_commit(span.session.cwd, span.before)
+        if span.after is not None:
+            return old, await require_commit(span.session.cwd, span.after)
+        return old, await self.current(span.session.cwd)
+
+    async def current(self, cwd: str) -> str:
+        """Returns a commit of the current files of a folder, without a ref."""
+        try:
+            return (await self._checkpoints.snapshot(cwd)).sha
+        except SnapshotTooLarge as error:
+            raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
+
+    async def _between(self, span: ChangeSpan, only: str | None, text: bool) -> CheckpointDiff:
         path = checked_path(only) if only is not None else None
-        cwd = session.cwd
-        old = await require_commit(cwd, before)
-        if after is not None:
-            new = await require_commit(cwd, after)
-        else:
-            try:
-                new = (await self._checkpoints.snapshot(cwd)).sha
-            except SnapshotTooLarge as error:
-                raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
-        diff = await compare(cwd, old, new, only=path or None, text=text)
+        old, new = await self.commits(span)
+        diff = await compare(span.session.cwd, old, new, only=path or None, text=text)
         return CheckpointDiff(
             **msgspec.structs.asdict(diff),
             task_id=None,
-            session_id=session.id,
-            from_checkpoint_id=before.id,
-            to_checkpoint_id=after.id if after is not None else None,
+            session_id=span.session.id,
+            from_checkpoint_id=span.before.id,
+            to_checkpoint_id=span.after.id if span.after is not None else None,
             overlaps=[],
         )
 

@@ -23,8 +23,9 @@ from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Denied, Invalid, NotFound
 from bough.git.workspace import check_workspace
+from bough.model.file import File
 from bough.model.message import QUEUED_BASE, Message, user_text
-from bough.model.session import Caller
+from bough.model.session import Caller, Session
 from bough.model.task import TASK_STATUSES, Source, Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -45,37 +46,50 @@ class Tasks:
         prompt = checked_prompt(text, self._settings.max_prompt)
         attached = prompt_files.checked(files, prompt)
 
-        escaped = await self._escaped(session_id)
+        escaped = await self.escaped(session_id)
 
         async def work(change: Change) -> Task:
             session = await records.session(change.tx, session_id)
-            session_lifecycle.refuse_side_question(session)
-            if escaped is not None:
-                raise escaped
-            if session.status != "active":
-                session_lifecycle.check_resumable(session)
-                if not resume:
-                    raise Conflict(
-                        "session_ended",
-                        f"Session {session.id} ended ({session.status}). Send resume: true, or fork it.",
-                        status=session.status,
-                    )
-                session = await session_lifecycle.reopen(change, session, self._settings)
-            else:
-                session = await interruption.go_on(change, session, unasked=caller.kind == "session")
-            await check_room(change, session, self._settings.max_queue)
-            source: Source = "session" if caller.kind == "session" else "user"
-            sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
-            task = await enqueue(
-                change, session, sent, source=source, from_session=caller.id, files=attached, caller=caller
-            )
-            return task if sent == prompt else await change.shown(task)
+            return await self.add(change, caller, session, prompt, escaped, resume=resume, files=attached)
 
         scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
         return await self._store.write_once(caller, scope, request, Task, work)
 
-    async def _escaped(self, session_id: str) -> Denied | None:
+    async def add(
+        self,
+        change: Change,
+        caller: Caller,
+        session: Session,
+        prompt: str,
+        escaped: Denied | None,
+        *,
+        resume: bool = False,
+        files: Sequence[File] = (),
+    ) -> Task:
+        """Queues a checked prompt in a transaction, or raises why the session takes none. `escaped` is the result of
+        looking at its folder before."""
+        session_lifecycle.refuse_side_question(session)
+        if escaped is not None:
+            raise escaped
+        if session.status != "active":
+            session_lifecycle.check_resumable(session)
+            if not resume:
+                raise Conflict(
+                    "session_ended",
+                    f"Session {session.id} ended ({session.status}). Send resume: true, or fork it.",
+                    status=session.status,
+                )
+            session = await session_lifecycle.reopen(change, session, self._settings)
+        else:
+            session = await interruption.go_on(change, session, unasked=caller.kind == "session")
+        await check_room(change, session, self._settings.max_queue)
+        source: Source = "session" if caller.kind == "session" else "user"
+        sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
+        task = await enqueue(change, session, sent, source=source, from_session=caller.id, files=files, caller=caller)
+        return task if sent == prompt else await change.shown(task)
+
+    async def escaped(self, session_id: str) -> Denied | None:
         """Returns the error if a session's folder leads outside the workspace root by now. Looks before the
         transaction, which must not wait for a disk."""
         try:

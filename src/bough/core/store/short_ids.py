@@ -29,6 +29,7 @@ Table = Literal[
     "checkpoints",
     "files",
     "races",
+    "review_comments",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -44,6 +45,7 @@ NOUNS: dict[Table, str] = {
     "checkpoints": "checkpoint",
     "files": "file",
     "races": "race",
+    "review_comments": "comment",
 }
 
 

@@ -1,0 +1,53 @@
+"""Builds the one prompt that carries all comments of a review, with paths, lines and quoted code."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from bough.model.review import CommentRow
+
+# A longer quote is cut in the middle; the path and lines say where the rest is.
+MOST_QUOTED = 60
+HEADING = "Here {are} on your work. Address each of them; where nothing needs to change, say why."
+
+
+def review_prompt(comments: Sequence[CommentRow], note: str) -> str:
+    """Returns the prompt for all comments; `note` is what the person adds to them."""
+    count = "is my review comment" if len(comments) == 1 else f"are my {len(comments)} review comments"
+    parts = [note.strip()] if note.strip() else []
+    parts.append(HEADING.format(are=count))
+    for number, comment in enumerate(comments, 1):
+        quote = _quoted(comment)
+        parts.append(
+            f"{number}. {_where(comment)}\n\n{quote}\n\n{comment.body.strip()}"
+            if quote
+            else f"{number}. {_where(comment)}\n\n{comment.body.strip()}"
+        )
+    return "\n\n".join(parts)
+
+
+def _where(comment: CommentRow) -> str:
+    if comment.path is None:
+        return "On your plan:" if comment.message_kind == "plan" else "On your message:"
+    if comment.start_line == comment.end_line:
+        lines = f"line {comment.start_line}"
+    else:
+        lines = f"lines {comment.start_line}–{comment.end_line}"
+    return f"`{comment.path}`, {lines}{' before your change' if comment.side == 'old' else ''}:"
+
+
+def _quoted(comment: CommentRow) -> str:
+    if not comment.quote:
+        return ""
+    lines = comment.quote.split("\n")
+    if len(lines) > MOST_QUOTED:
+        half = MOST_QUOTED // 2
+        lines = [*lines[:half], f"… {len(lines) - 2 * half} lines …", *lines[-half:]]
+    if comment.path is None:
+        return "\n".join(f"> {line}".rstrip() for line in lines)
+    text = "\n".join(lines)
+    # Longer than any fence inside the code.
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{fence}{os.path.splitext(comment.path)[1][1:]}\n{text}\n{fence}"

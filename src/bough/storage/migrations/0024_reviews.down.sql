@@ -1,0 +1,2 @@
+DROP TABLE review_viewed;
+DROP TABLE review_comments;

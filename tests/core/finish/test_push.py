@@ -29,7 +29,7 @@ async def test_a_branch_is_pushed(server: Running) -> None:
     first = commit(work.folder, "one.txt")
     (work.folder / "two.txt").write_text("2\n")
     preview = await work.preview("push")
-    assert preview["steps"] == [f"Push feature as a new branch to {remote}.", "1 uncommitted files stay here."]
+    assert preview["steps"] == [f"Push feature as a new branch to {remote}.", "1 uncommitted file stays here."]
     done = await work.do("push")
     assert (done["sha"], tip(remote)) == (first, first)
     state = await work.state()

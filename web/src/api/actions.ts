@@ -134,6 +134,39 @@ export const patchWorktree = (worktreeId: string, body: Schemas["WorktreePatch"]
 export const removeWorktree = (worktreeId: string, query: { force?: boolean; branch?: "keep" | "delete" }) =>
   dataOf(api.DELETE("/api/worktrees/{worktreeId}", { params: { path: { worktreeId }, query } }));
 
+export type FinishBody =
+  | { verb: "commit"; body: Schemas["CommitBody"] }
+  | { verb: "update"; body: Schemas["UpdateBody"] }
+  | { verb: "merge"; body: Schemas["MergeBody"] }
+  | { verb: "push"; body: Schemas["PushBody"] }
+  | { verb: "undo"; body: Schemas["UndoMergeBody"] };
+/** Does one step that finishes the work in a worktree, or only previews it. */
+export const finishWork = (worktreeId: string, request: FinishBody, dryRun: boolean) => {
+  const params = { path: { worktreeId } };
+  switch (request.verb) {
+    case "commit":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/commit", { params, body: { ...request.body, dryRun } }),
+      );
+    case "update":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/update", { params, body: { ...request.body, dryRun } }),
+      );
+    case "merge":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/merge", { params, body: { ...request.body, dryRun } }),
+      );
+    case "push":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/push", { params, body: { ...request.body, dryRun } }),
+      );
+    case "undo":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/merge/undo", { params, body: { ...request.body, dryRun } }),
+      );
+  }
+};
+
 /** Creates the scratch repository of the tour, or returns the one that exists. */
 export const beginTour = () => dataOf(api.POST("/api/tour", { body: {} }));
 export const removeTour = () => dataOf(api.DELETE("/api/tour"));

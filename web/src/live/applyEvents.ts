@@ -10,11 +10,11 @@ const BATCH_DELAY = 200;
 /** Queries to refetch when a record of a kind changes. */
 const DEPENDENT_QUERIES: Record<string, string[]> = {
   session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks", "transcriptSize"],
-  task: ["home", "cards", "tree", "race", "raceDiff", "sessionDiff", "words", "budget"],
+  task: ["home", "cards", "tree", "race", "raceDiff", "sessionDiff", "words", "budget", "finish"],
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
-  worktree: ["worktrees", "worktree", "cards", "home", "race"],
+  worktree: ["worktrees", "worktree", "cards", "home", "race", "finish"],
   repo: ["repos", "repoGit", "cards", "home"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder
-from bough.core.finish.requests import CommitBody, Finished, FinishPlan
+from bough.core.finish.requests import CommitBody, Finished, FinishPlan, counted
 from bough.core.state.reports.callbacks import last_words
 from bough.core.store.sql import WORKTREES
 from bough.git.decode import shown
@@ -63,8 +63,7 @@ async def plan_commit(folder: WorktreeFolder, body: CommitBody, proposed: str) -
     plan = await git.plan_commit(folder.path, body.files)
     finished = Finished("commit", folder.row.id, body.dry_run, branch=folder.branch, message=message)
     finished.name_files([shown(name) for name in plan.files])
-    count = "1 file" if len(plan.files) == 1 else f"{len(plan.files)} files"
-    finished.steps.append(f"Commit {count} to {folder.branch or 'the detached HEAD'}.")
+    finished.steps.append(f"Commit {counted(len(plan.files), 'file')} to {folder.branch or 'the detached HEAD'}.")
     if plan.others:
         finished.steps.append("This concludes the merge in progress.")
     if plan.hooks:

@@ -10,7 +10,7 @@ import asyncio
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, refuse_uncommitted
-from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, nothing
+from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.branches import is_noted
 from bough.git.decode import lines, shown
@@ -106,7 +106,7 @@ async def _merged_commit(
     """Creates the commit that the base branch will point to; returns its message, too, unless it exists already."""
     where = f"{target.branch} (checked out at {target.checkout})" if target.checkout else target.branch
     count = int(await git(folder.path, "rev-list", "--count", f"{target.sha}..{folder.head}"))
-    commits = "1 commit" if count == 1 else f"{count} commits"
+    commits = counted(count, "commit")
     if body.how == "ff":
         finished.steps.append(f"Move {where} forward by {commits} to {folder.branch}.")
         return None, folder.head
@@ -134,7 +134,8 @@ async def _tree(folder: WorktreeFolder, target: MergeTarget, common: str, finish
         named = finished.conflicts[:MOST_NAMED]
         raise Conflict(
             "merge_conflict",
-            f"{len(finished.conflicts)} files were changed on both sides: {', '.join(named)}. Nothing was merged. "
+            f"{counted(len(finished.conflicts), 'file was', 'files were')} changed on both sides: "
+            f"{', '.join(named)}. Nothing was merged. "
             f"Update {folder.branch} from {target.branch} first, and resolve the conflicts there.",
             files=named,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bough.core.finish.folder import WorktreeFolder
-from bough.core.finish.requests import Finished, FinishPlan, PushBody
+from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
 from bough.git.branches import set_upstream
 from bough.git.finish.remotes import find_remote
 from bough.git.finish.transfer import push, tracking_ref
@@ -22,7 +22,7 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
         finished.steps.append(f"Nothing new: {remote.name} had this commit of {branch} when it was last asked.")
     elif known is not None:
         count = int(await git(folder.path, "rev-list", "--count", f"{known}..{folder.head}"))
-        commits = "1 new commit" if count == 1 else f"{count} new commits"
+        commits = counted(count, "new commit")
         finished.steps.append(f"Push {commits} of {branch} to {remote.shown}.")
     else:
         finished.steps.append(f"Push {branch} as a new branch to {remote.shown}.")
@@ -31,7 +31,7 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
     status = await files(folder.path)
     left = len(status.changed) + len(status.untracked)
     if left:
-        finished.steps.append(f"{left} uncommitted files stay here.")
+        finished.steps.append(f"{counted(left, 'uncommitted file stays', 'uncommitted files stay')} here.")
 
     async def act() -> None:
         finished.sha = (await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)).sha

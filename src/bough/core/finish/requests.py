@@ -123,3 +123,8 @@ class FinishPlan(msgspec.Struct):
 
 async def nothing() -> None:
     """Does nothing, because nothing has to change."""
+
+
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """Returns a number with its noun."""
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"

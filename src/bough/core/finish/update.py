@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, refuse_uncommitted
-from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, nothing
+from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
@@ -88,7 +88,7 @@ async def _plan_conflict(
     await refuse_uncommitted(folder.path, "Commit them first.", "worktree_dirty", untracked=False)
     await _refuse_overwriting(folder, merged.tree)
     finished.steps.append(
-        f"Merge {base.name} into {folder.branch} and leave {len(finished.conflicts)} files in conflict."
+        f"Merge {base.name} into {folder.branch} and leave {counted(len(finished.conflicts), 'file')} in conflict."
     )
     finished.steps.append("Send one prompt to the agent to resolve them and commit.")
 
@@ -119,8 +119,7 @@ async def _plan_rebase(
             finished.session_id, finished.task_id = await prompt(rebase_prompt(base.name, finished.conflicts))
 
         return FinishPlan(finished, act)
-    count = "1 commit" if rebased.picked == 1 else f"{rebased.picked} commits"
-    finished.steps.append(f"Rebase {count} of {folder.branch} onto {base.name}.")
+    finished.steps.append(f"Rebase {counted(rebased.picked, 'commit')} of {folder.branch} onto {base.name}.")
     return FinishPlan(
         finished, await _move(folder, finished, rebased.sha, f"Rebase onto {base.name}"), {"base_sha": base.sha}
     )
@@ -147,7 +146,7 @@ async def _refuse_overwriting(folder: WorktreeFolder, new: str) -> list[str]:
         named = list(map(shown, files.blocked[:MOST_NAMED]))
         raise Conflict(
             "worktree_dirty",
-            f"{len(files.blocked)} files that would change are not committed in worktree {folder.row.name}: "
+            f"Not committed in worktree {folder.row.name}, and in the way: "
             f"{', '.join(named)}. Commit or move them first.",
             files=named,
         )
@@ -158,8 +157,8 @@ def _conflict(finished: Finished, base: BaseBranch, what: str) -> Conflict:
     named = ", ".join(finished.conflicts[:MOST_NAMED])
     return Conflict(
         "merge_conflict",
-        f"{len(finished.conflicts)} files were changed on both sides: {named}. {what} Hand the conflict to the agent "
-        f"(onConflict: agent), or bring in {base.name} by hand.",
+        f"{counted(len(finished.conflicts), 'file was', 'files were')} changed on both sides: {named}. {what} Hand the "
+        f"conflict to the agent, or bring in {base.name} by hand.",
         files=finished.conflicts[:MOST_NAMED],
     )
 

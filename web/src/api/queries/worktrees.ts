@@ -1,5 +1,6 @@
 /** Queries for repositories, worktrees and boards. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import { type FinishBody, finishWork } from "@/api/actions";
 import { api, dataOf } from "@/api/client";
 import { FULL_LIST_LIMIT } from "./cache";
 
@@ -93,4 +94,23 @@ export const lossesQuery = (worktreeId: string, sessionId?: string) =>
         }),
       ),
     staleTime: 0,
+  });
+
+/** How far the work in a worktree is from being finished. */
+export const finishQuery = (worktreeId: string) =>
+  queryOptions({
+    queryKey: ["finish", worktreeId],
+    queryFn: () =>
+      dataOf(api.GET("/api/worktrees/{worktreeId}/finish", { params: { path: { worktreeId } } })),
+    retry: false,
+  });
+
+/** What a step would do, or why it would be refused. Not cached, since it changes with the disk. */
+export const finishPreviewQuery = (worktreeId: string, request: FinishBody) =>
+  queryOptions({
+    queryKey: ["finishPreview", worktreeId, request],
+    queryFn: () => finishWork(worktreeId, request, true),
+    gcTime: 0,
+    staleTime: 0,
+    retry: false,
   });

@@ -12,6 +12,7 @@ import { usePref } from "@/lib/prefs";
 import { sessionName } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
+import { FinishBar } from "@/views/finish/FinishBar";
 import { Composer, type ComposerHandle } from "./composer/Composer";
 import { Header } from "./header/Header";
 import { sessionActions } from "./header/sessionActions";
@@ -166,6 +167,7 @@ function LoadedSession({
             {!(isWide && isDocked && tab === "queue") && (
               <QueueStrip state={state} onOpen={() => showTab("queue")} />
             )}
+            {session.worktreeId && <FinishBar worktreeId={session.worktreeId} />}
             {mayWork && <Composer ref={composer} session={session} tasks={tasks} state={state} />}
           </div>
         </div>

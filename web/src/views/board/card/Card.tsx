@@ -4,6 +4,7 @@ import {
   FileDiff,
   FolderGit2,
   FolderOpen,
+  GitMerge,
   LayoutDashboard,
   NotebookPen,
   Plus,
@@ -20,7 +21,7 @@ import { MAX_VISIBLE_SESSIONS, sessionLineCount } from "@/views/board/canvas/car
 import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 
-export type CardAct = "diff" | "notes" | "remove";
+export type CardAct = "diff" | "finish" | "notes" | "remove";
 /** The actions of cards. A context, so that cards render again only when their data changes. */
 export interface CardActs {
   act: (what: CardAct, card: Card) => void;
@@ -117,6 +118,9 @@ function CardMenu({ card }: { card: Card }) {
         <>
           <MenuItem icon={<FileDiff />} onSelect={() => act("diff", card)}>
             Show changes
+          </MenuItem>
+          <MenuItem icon={<GitMerge />} onSelect={() => act("finish", card)}>
+            Finish work…
           </MenuItem>
           <MenuItem icon={<NotebookPen />} onSelect={() => act("notes", card)}>
             {card.worktree.notes ? "Edit notes" : "Add notes"}

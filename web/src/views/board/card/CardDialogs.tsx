@@ -1,24 +1,24 @@
 /** The dialogs of a card: changes, notes, removal of its worktree. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { patchWorktree, removeWorktree, runRequest } from "@/api/actions";
-import { lossesQuery, worktreeDiffQuery } from "@/api/queries";
-import type { Card, Losses, Worktree } from "@/api/types";
+import { patchWorktree, runRequest } from "@/api/actions";
+import { worktreeDiffQuery } from "@/api/queries";
+import type { Card, Worktree } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
-import { Field, Switch, TextArea } from "@/ui/controls/Field";
+import { Field, TextArea } from "@/ui/controls/Field";
 import { DiffView } from "@/ui/diff/DiffView";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
-import { toast } from "@/ui/feedback/toast";
-import { LossList } from "@/views/forms/layout/LossList";
+import { FinishBar } from "@/views/finish/FinishBar";
+import { RemoveWorktreeDialog } from "@/views/forms/dialogs/RemoveWorktreeDialog";
 import { type CardAct, cardName } from "./Card";
-import css from "./CardDialogs.module.css";
 
 export function CardDialogs({ what, card, onClose }: { what: CardAct; card: Card; onClose: () => void }) {
   if (!card.worktree) return null;
   const props = { name: cardName(card), worktree: card.worktree, onClose };
   if (what === "diff") return <DiffDialog {...props} />;
-  return what === "notes" ? <NotesDialog {...props} /> : <RemoveDialog {...props} />;
+  if (what === "finish") return <FinishWorkDialog {...props} />;
+  return what === "notes" ? <NotesDialog {...props} /> : <RemoveWorktreeDialog {...props} />;
 }
 
 interface DialogProps {
@@ -84,69 +84,11 @@ function NotesDialog({ name, worktree, onClose }: DialogProps) {
   );
 }
 
-function RemoveDialog({ name, worktree, onClose }: DialogProps) {
-  const losses = useQuery(lossesQuery(worktree.id));
-  const [branch, setBranch] = useState(false);
-  const [busy, setBusy] = useState(false);
-  // Bough only stops tracking worktrees that it did not create; with force it would delete them.
-  const lost = losses.data !== undefined && worktree.madeByBough && losing(losses.data);
-  const stays = losses.data === undefined || (!losses.data.removable && (!lost || isUsed(losses.data)));
-  const remove = async () => {
-    setBusy(true);
-    const done = await runRequest(() =>
-      removeWorktree(worktree.id, { force: lost, branch: branch ? "delete" : "keep" }),
-    );
-    setBusy(false);
-    if (!done) return;
-    toast(`${name} removed.`);
-    onClose();
-  };
+/** Shows how far the work is, and the steps that finish it. */
+function FinishWorkDialog({ name, worktree, onClose }: DialogProps) {
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={`Remove ${name}?`}
-      description={
-        worktree.madeByBough
-          ? `Deletes the folder ${worktree.path}.`
-          : `Bough stops tracking ${worktree.path}. The folder stays.`
-      }
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="danger" busy={busy} disabled={stays} onClick={() => void remove()}>
-            {lost ? "Remove worktree and changes" : "Remove worktree"}
-          </Button>
-        </>
-      }
-    >
-      <QueryResult query={losses}>
-        {(data) => <RemovalLosses losses={data} deletes={worktree.madeByBough} />}
-      </QueryResult>
-      {worktree.branchMade && worktree.branch && (
-        <div className={css.branch}>
-          <Switch label={`Also delete branch ${worktree.branch}`} checked={branch} onChange={setBranch} />
-        </div>
-      )}
+    <Dialog open onClose={onClose} title={`Finish ${name}`}>
+      <FinishBar worktreeId={worktree.id} />
     </Dialog>
-  );
-}
-
-const losing = (losses: Losses) =>
-  losses.uncommitted.length + losses.untracked.length + losses.unpushed.length > 0;
-
-const isUsed = (losses: Losses) => losses.counts.sessions > 0;
-
-/** Shows why the worktree cannot be removed, or the work that would be lost with it. */
-function RemovalLosses({ losses, deletes }: { losses: Losses; deletes: boolean }) {
-  if (isUsed(losses) || (!losing(losses) && !losses.removable))
-    return <p className={css.warn}>{losses.why}</p>;
-  if (!deletes) return <p>{losses.why}</p>;
-  if (!losing(losses)) return <p>Nothing will be lost: all work is committed and pushed.</p>;
-  return (
-    <>
-      <p className={css.warn}>This work will be removed. Bough keeps it on a hidden ref for recovery.</p>
-      <LossList losses={losses} />
-    </>
   );
 }

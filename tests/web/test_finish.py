@@ -1,0 +1,121 @@
+"""O4, F1, F2, F3, F4: the finish bar: committing, updating, merging and pushing a worktree's work in the page."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Page, expect
+
+from tests.api.worktree_helpers import commit, head
+from tests.support.repos import git
+from tests.web.helpers.site import Site
+
+SHOTS = os.environ.get("BOUGH_FINISH_SHOTS")
+
+
+async def shoot(page: Page, name: str) -> None:
+    """Takes a picture for a person to look at, if a folder for them is named."""
+    if SHOTS:
+        await page.screenshot(path=f"{SHOTS}/{name}.png")
+
+
+async def opened(site: Site, branch: str) -> tuple[dict[str, Any], Path]:
+    """Creates a worktree with a session in it."""
+    worktree = await site.worktree(branch)
+    session = await site.client.session(worktree["repoId"], worktreeId=worktree["id"], title="Add a greeting")
+    return session, Path(worktree["path"])
+
+
+async def test_work_is_committed_and_merged_in_the_page(site: Site, page: Page) -> None:
+    """O4, F1, F3: the bar counts files and commits; a chosen file is committed with an edited message after a preview,
+    the branch is merged into its base, and the merge is undone."""
+    session, folder = await opened(site, "feature/finish")
+    base = head(site.repo)
+    (folder / "one.txt").write_text("1\n", "utf-8")
+    (folder / "two.txt").write_text("2\n", "utf-8")
+    await page.goto(f"/session/{session['id']}")
+    bar = page.get_by_role("region", name="Finish")
+    await expect(bar.get_by_text("2 files changed · 0 ahead, 0 behind main")).to_be_visible()
+    await expect(bar.get_by_role("button", name="Merge…")).to_be_disabled()
+    await bar.get_by_role("button", name="Commit…").click()
+    dialog = page.get_by_role("dialog", name="Commit to feature/finish")
+    await expect(dialog.get_by_text("Commit 2 files to feature/finish.")).to_be_visible()
+    await dialog.get_by_role("checkbox", name="two.txt").uncheck()
+    await expect(dialog.get_by_text("Commit 1 file to feature/finish.")).to_be_visible()
+    await dialog.get_by_label("Message").fill("Add one.")
+    await shoot(page, "commit")
+    await dialog.get_by_role("button", name="Commit", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    await expect(bar.get_by_text("1 file changed · 1 ahead, 0 behind main")).to_be_visible()
+    assert git(folder, "log", "-1", "--format=%s").strip() == "Add one."
+    await bar.get_by_role("button", name="Merge…").click()
+    dialog = page.get_by_role("dialog", name="Merge feature/finish into main")
+    # The other file is not committed.
+    await expect(dialog.get_by_text("1 file is not committed")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Merge", exact=True)).to_be_disabled()
+    await dialog.get_by_role("button", name="Cancel").click()
+    await asyncio.to_thread((folder / "two.txt").unlink)
+    await bar.get_by_role("button", name="Merge…").click()
+    await dialog.get_by_role("radio", name="Squash").check()
+    await expect(dialog.get_by_text("as one commit to main")).to_be_visible()
+    await dialog.get_by_label("Message").fill("Squash it.")
+    await shoot(page, "merge")
+    await dialog.get_by_role("button", name="Merge", exact=True).click()
+    await expect(bar.get_by_text("Merged")).to_be_visible()
+    assert git(site.repo, "log", "-1", "--format=%s").strip() == "Squash it."
+    await expect(bar.get_by_role("button", name="Clean up…")).to_be_visible()
+    await shoot(page, "merged")
+    await bar.get_by_role("button", name="Undo merge…").click()
+    dialog = page.get_by_role("dialog", name="Undo the merge into main")
+    await dialog.get_by_role("button", name="Undo merge").click()
+    await expect(dialog).to_be_hidden()
+    await expect(bar.get_by_text("Merged")).to_be_hidden()
+    assert head(site.repo) == base
+
+
+async def test_a_conflict_is_handed_to_the_agent(site: Site, page: Page) -> None:
+    """O4, F2: on a phone, a conflict is listed before anything changes, and one click hands it to the agent."""
+    session, folder = await opened(site, "feature/conflict")
+    commit(site.repo, "both.txt", "ours\n")
+    commit(folder, "both.txt", "theirs\n")
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await page.goto(f"/session/{session['id']}")
+    bar = page.get_by_role("region", name="Finish")
+    await expect(bar.get_by_text("1 ahead, 1 behind main")).to_be_visible()
+    await shoot(page, "phone")
+    assert await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    await bar.get_by_role("button", name="Update from base…").click()
+    dialog = page.get_by_role("dialog", name="Update feature/conflict from main")
+    await expect(dialog.get_by_role("listitem").filter(has_text="both.txt")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Update", exact=True)).to_be_hidden()
+    await shoot(page, "phone-conflict")
+    await dialog.get_by_role("button", name="Let the agent resolve it").click()
+    await expect(dialog).to_be_hidden()
+    await expect(bar.get_by_text("1 conflict")).to_be_visible()
+    [task] = (await site.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]
+    assert "`both.txt`" in task["prompt"]
+    git(site.repo, "reset", "--quiet", "--hard", "HEAD~1")
+
+
+async def test_a_branch_is_pushed_from_its_card(site: Site, page: Page) -> None:
+    """O4, F4: a card's menu opens the same bar; a push shows the address first."""
+    remote = site.repo.parent / "finish-remote.git"
+    git(site.repo.parent, "clone", "--quiet", "--bare", str(site.repo), str(remote))
+    git(site.repo, "remote", "add", "origin", str(remote))
+    _, folder = await opened(site, "feature/push")
+    sha = commit(folder, "pushed.txt")
+    name = "repo · feature/push"
+    await page.goto("/board")
+    await page.get_by_role("button", name=f"Actions for {name}").click()
+    await page.get_by_role("menuitem", name="Finish work…").click()
+    await page.get_by_role("dialog", name=f"Finish {name}").get_by_role("button", name="Push…").click()
+    dialog = page.get_by_role("dialog", name="Push feature/push")
+    await expect(dialog.get_by_text(f"as a new branch to {remote}")).to_be_visible()
+    await shoot(page, "push")
+    await dialog.get_by_role("button", name="Push", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    assert git(remote, f"--git-dir={remote}", "rev-parse", "feature/push").strip() == sha
+    git(site.repo, "remote", "remove", "origin")

@@ -1,0 +1,111 @@
+/** Shows how far the work in a worktree is from being finished, and offers the next steps: commit, update, merge, push. */
+import { useQuery } from "@tanstack/react-query";
+import { ArrowDownToLine, Brush, GitCommitHorizontal, GitMerge, Undo2, Upload } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { finishQuery, useMay, worktreeQuery } from "@/api/queries";
+import type { FinishState } from "@/api/types";
+import { plural } from "@/lib/format";
+import { Button } from "@/ui/controls/Button";
+import { Badge } from "@/ui/labels/Badge";
+import { RemoveWorktreeDialog } from "@/views/forms/dialogs/RemoveWorktreeDialog";
+import css from "./FinishBar.module.css";
+import { FinishDialog, type FinishVerb } from "./FinishDialog";
+
+/** Says in a few words what is not finished yet. */
+export function finishWords(state: FinishState): string[] {
+  const words = [state.filesTotal ? `${plural(state.filesTotal, "file")} changed` : "No uncommitted files"];
+  if (state.ahead !== null && state.base) {
+    words.push(`${state.ahead} ahead, ${state.behind} behind ${state.base}`);
+  }
+  if (state.remote.ahead) words.push(`${state.remote.ahead} to push`);
+  return words;
+}
+
+interface Step {
+  verb: FinishVerb;
+  label: string;
+  icon: ReactNode;
+  /** Whether there is something to do. */
+  open: boolean;
+}
+
+function steps(state: FinishState): Step[] {
+  const idle = state.unfinished === null;
+  const list: Step[] = [
+    {
+      verb: "commit",
+      label: "Commit…",
+      icon: <GitCommitHorizontal />,
+      open: state.filesTotal > 0 || state.unfinished === "merge",
+    },
+    {
+      verb: "update",
+      label: "Update from base…",
+      icon: <ArrowDownToLine />,
+      open: idle && state.base !== null && state.branch !== null,
+    },
+    {
+      verb: "merge",
+      label: "Merge…",
+      icon: <GitMerge />,
+      open: idle && (state.ahead ?? 0) > 0 && !state.merged,
+    },
+  ];
+  if (state.remote.name) {
+    list.push({ verb: "push", label: "Push…", icon: <Upload />, open: idle && state.branch !== null });
+  }
+  if (state.lastMerge) list.push({ verb: "undo", label: "Undo merge…", icon: <Undo2 />, open: true });
+  return list;
+}
+
+export function FinishBar({ worktreeId }: { worktreeId: string }) {
+  const state = useQuery(finishQuery(worktreeId)).data;
+  const mayWork = useMay("operator");
+  const [verb, setVerb] = useState<FinishVerb | "clean" | null>(null);
+  if (!state) return null;
+  return (
+    <section className={css.bar} aria-label="Finish">
+      <p className={css.words}>
+        {state.conflicts.length > 0 && (
+          <Badge tone="failed">{plural(state.conflicts.length, "conflict")}</Badge>
+        )}
+        {state.unfinished && state.conflicts.length === 0 && (
+          <Badge tone="waiting">{state.unfinished} in progress</Badge>
+        )}
+        {state.merged && <Badge tone="done">Merged</Badge>}
+        <span>{finishWords(state).join(" · ")}</span>
+      </p>
+      {mayWork && (
+        <div className={css.steps}>
+          {steps(state).map((step) => (
+            <Button
+              key={step.verb}
+              size="small"
+              variant="quiet"
+              icon={step.icon}
+              disabled={!step.open}
+              onClick={() => setVerb(step.verb)}
+            >
+              {step.label}
+            </Button>
+          ))}
+          {state.merged && (
+            <Button size="small" variant="quiet" icon={<Brush />} onClick={() => setVerb("clean")}>
+              Clean up…
+            </Button>
+          )}
+        </div>
+      )}
+      {verb && verb !== "clean" && <FinishDialog verb={verb} state={state} onClose={() => setVerb(null)} />}
+      {verb === "clean" && <CleanUp worktreeId={worktreeId} onClose={() => setVerb(null)} />}
+    </section>
+  );
+}
+
+/** Removes the worktree, which has been merged. */
+function CleanUp({ worktreeId, onClose }: { worktreeId: string; onClose: () => void }) {
+  const worktree = useQuery(worktreeQuery(worktreeId)).data;
+  return worktree ? (
+    <RemoveWorktreeDialog name={worktree.name} worktree={worktree} onClose={onClose} />
+  ) : null;
+}

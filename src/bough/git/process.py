@@ -216,7 +216,7 @@ def _popen(
             # A process group of its own, so that all of it can be killed.
             start_new_session=True,
         )
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         if error.filename == cwd or not os.path.isdir(cwd):
             raise GitFailed("git_failed", f"There is no folder {cwd}.") from error
         raise Internal("git_missing", "The program git was not found. Install git and try again.") from error

@@ -37,6 +37,7 @@ from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
 from bough.core.turns.prompt_blocks import files_for, prompt_blocks
 from bough.core.turns.stop_turns import TurnStops
+from bough.core.worktrees.session_folders import require_folder
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import QUESTION_KIND, Approval
 from bough.model.message import Message
@@ -156,6 +157,7 @@ class Runner:
         # An agent that a crash cut off, or that works on after its turn, may have left one.
         await self.remove_forged_link(session)
         await self.checkpoints.check_folder(session.cwd)
+        await asyncio.to_thread(require_folder, session.cwd)
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
             agent, session, taken = await self._ready(session, files)

@@ -1,5 +1,5 @@
-"""Checks the folder of a new session: where an agent could reach git's or Bough's own files, only a person's explicit
-word puts a session."""
+"""Checks folders of sessions: one must still be there, and only a person's explicit word puts a session where an agent
+could reach git's or Bough's own files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from bough.errors import Conflict, Denied
+from bough.git.paths import is_folder
 from bough.model.session import Caller
 
 _OF_A_REPOSITORY = ("HEAD", "objects", "refs")
@@ -76,3 +77,14 @@ def folder_warnings(cwd: Path) -> list[str]:
     if cwd == Path(os.path.realpath(os.path.expanduser("~"))):
         return [f"{cwd} is your home folder: the agent sees everything in it. A project's folder is safer."]
     return []
+
+
+def require_folder(cwd: str) -> None:
+    """Raises `Conflict` if the folder of a session is gone: an agent must not begin anew in an empty one."""
+    if not is_folder(cwd):
+        raise Conflict(
+            "folder_missing",
+            f"The folder of this session, {cwd}, is gone. Put it back (bough worktree recover brings a removed "
+            "worktree back) and resume the session, or fork it into a new worktree.",
+            folder=cwd,
+        )

@@ -63,6 +63,17 @@ async def test_an_editor_makes_room(tmp_path: Path) -> None:
         assert states == {first: "completed", second: "active"}
 
 
+async def test_a_refused_session_registers_no_repo(server: Running, editor: Editor) -> None:
+    """R1, C2: If an editor's new session is refused, its folder is not registered; a known folder stays."""
+    with pytest.raises(Refused, match="nobody"):
+        await editor.open(agent="nobody")
+    assert (await server.client.get("/api/repos"))["total"] == 0
+    await editor.open()
+    with pytest.raises(Refused, match="nobody"):
+        await editor.open(agent="nobody")
+    assert (await server.client.get("/api/repos"))["total"] == 1
+
+
 async def test_the_folder_of_a_session(server: Running, editor: Editor) -> None:
     """C3: The folder must be absolute and inside the root, and limits the session; a worktree can be requested, and its
     folder be opened again."""

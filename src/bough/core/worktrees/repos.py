@@ -3,6 +3,8 @@ hidden refs of its checkpoints."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from bough.model.repo import Repo
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
+from bough.model.values.times import now
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -120,6 +123,20 @@ class Repos:
             return fresh
 
         return await self._store.write_once(caller, "repos.add", [path, name], Repo, work)
+
+    @contextlib.asynccontextmanager
+    async def added_for(self, caller: Caller, path: str) -> AsyncGenerator[Repo]:
+        """Registers a folder for what is created in it. If that is refused, a folder that was new is forgotten."""
+        began = now()
+        repo = await self.add(caller, path)
+        try:
+            yield repo
+        except BoughError:
+            if repo.created_at >= began:
+                # Somebody else may use it by now.
+                with contextlib.suppress(BoughError):
+                    await self.remove(caller, repo.id)
+            raise
 
     async def _may_be_bare(self, caller: Caller, path: str) -> bool:
         """Lets git use a bare repository that a person registers. An agent can make any folder look like one, also one

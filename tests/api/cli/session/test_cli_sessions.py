@@ -69,6 +69,19 @@ async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
         assert (resumed.code, "limit is 1" in resumed.err) == (1, True)
 
 
+async def test_a_refused_session_registers_no_repo(server: Running) -> None:
+    """R1, O5: If the session is refused, the folder is not registered for it; one that was registered before stays."""
+    folder, data = server.repo("here"), str(server.data)
+    wrong = ("session", "new", "--agent", "nobody")
+    refusal = await bough(*wrong, cwd=folder, BOUGH_DATA=data)
+    assert (refusal.code, "nobody" in refusal.err) == (1, True)
+    assert (await server.client.get("/api/repos"))["total"] == 0
+    await server.client.repo(folder)
+    assert (await bough(*wrong, cwd=folder, BOUGH_DATA=data)).code == 1
+    assert (await bough(*wrong, "--repo", "00000000", cwd=folder, BOUGH_DATA=data)).code == 1
+    assert (await server.client.get("/api/repos"))["total"] == 1
+
+
 async def test_list_filters(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """O5: Filters lists by repository (a path or an id), status and archive; ids can be used as they are shown."""
     other = await server.client.repo(server.repo("other"))

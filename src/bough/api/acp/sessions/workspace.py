@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import mcp_servers
@@ -20,25 +21,43 @@ from bough.model.session import Caller, Session
 MOST_WORKTREES = 1000
 
 
+class _Place(NamedTuple):
+    """The editor's folder, and the repo or worktree whose top folder contains it."""
+
+    real: str
+    repo_id: str
+    top: str
+    worktree_id: str | None
+
+
 async def open_session(services: Services, caller: Caller, editor: str, request: wire.NewSessionParams) -> Session:
     """Creates a session in the editor's folder, or in a new worktree if the editor names a branch."""
     settings = wire.read_settings(request.meta)
     real = str(resolve_inside(services.settings.root_path, absolute(request.cwd), data=services.settings.data_path))
     worktree = await _worktree(services, real)
     if worktree is not None:
-        repo_id, top = worktree.repo_id, worktree.path
-    else:
-        repo = await services.repos.add(caller, real)
-        repo_id, top = repo.id, repo.path
-    if settings.branch is not None:
-        worktree = None
+        place = _Place(real, worktree.repo_id, worktree.path, worktree.id)
+        return await _create(services, caller, editor, request, settings, place)
+    async with services.repos.added_for(caller, real) as repo:
+        return await _create(services, caller, editor, request, settings, _Place(real, repo.id, repo.path, None))
+
+
+async def _create(
+    services: Services,
+    caller: Caller,
+    editor: str,
+    request: wire.NewSessionParams,
+    settings: wire.SessionSettings,
+    place: _Place,
+) -> Session:
+    worktree_id = place.worktree_id if settings.branch is None else None
     created = await services.worktree_sessions.create(
         caller,
         NewSession(
-            repo_id=repo_id if worktree is None else None,
-            worktree_id=worktree.id if worktree is not None else None,
+            repo_id=place.repo_id if worktree_id is None else None,
+            worktree_id=worktree_id,
             worktree=SessionWorktree(branch=settings.branch) if settings.branch is not None else None,
-            folder=real[len(top) + 1 :] if real != top and settings.branch is None else None,
+            folder=place.real[len(place.top) + 1 :] if place.real != place.top and settings.branch is None else None,
             agent=settings.agent,
             title=settings.title or "",
             permission_mode=settings.mode,

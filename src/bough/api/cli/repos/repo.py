@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from collections.abc import Collection, Generator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +16,7 @@ from bough.api.cli.framework.client import Client, Json, Refused, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
-from bough.errors import NotFound
+from bough.errors import BoughError, NotFound
 
 PAGE = 500
 
@@ -220,16 +222,34 @@ def open_folder(client: Client, text: str, *, whole: bool) -> Json:
     return {"repoId": repo["id"], "folder": str(real.relative_to(top))} if inside else {"repoId": repo["id"]}
 
 
-def find_repo(client: Client, text: str) -> str:
-    """Returns the id for a path or an id; a folder inside a registered repo means that repo. Registers nothing."""
-    if (path_given := folder(text)) is None:
-        return text
+def known_repos(client: Client) -> dict[Path, str]:
+    """Returns the ids of all registered repos by their folders."""
     known: dict[Path, str] = {}
     while True:
         page = client.get("/api/repos", limit=PAGE, offset=len(known)).value
         known |= {Path(repo["path"]): repo["id"] for repo in page["repos"]}
         if len(known) >= page["total"] or not page["repos"]:
-            break
+            return known
+
+
+@contextlib.contextmanager
+def forgotten_if_refused(client: Client, repo_id: str | None, known: Collection[str]) -> Generator[None]:
+    """Forgets a repo that was registered for what is created in it, if that is refused."""
+    try:
+        yield
+    except Refused:
+        if repo_id is not None and repo_id not in known:
+            # Somebody else may use it by now.
+            with contextlib.suppress(BoughError):
+                client.delete(path("repos", repo_id))
+        raise
+
+
+def find_repo(client: Client, text: str) -> str:
+    """Returns the id for a path or an id; a folder inside a registered repo means that repo. Registers nothing."""
+    if (path_given := folder(text)) is None:
+        return text
+    known = known_repos(client)
     real = path_given.resolve()
     for candidate in (real, *real.parents):
         if candidate in known:

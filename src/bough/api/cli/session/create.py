@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json
 from bough.api.cli.framework.completion import agents, ids
 from bough.api.cli.framework.formats import ago, brief, short
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.repos.repo import open_folder
+from bough.api.cli.repos.repo import forgotten_if_refused, known_repos, open_folder
 from bough.api.cli.session.options import (
     Context,
     Description,
@@ -98,9 +99,11 @@ def new(
         raise typer.BadParameter(
             "Use either --worktree, which creates a worktree, or --in, which names an existing one."
         )
+    known: Collection[str] = ()
     if existing is not None:
         body["worktreeId"] = find_worktree(ctx.client, existing)
     else:
+        known = known_repos(ctx.client).values()
         body = open_folder(ctx.client, repo, whole=worktree is not None) | body
     if worktree is not None:
         body["worktree"] = {"branch": worktree}
@@ -109,7 +112,8 @@ def new(
     if make_room:
         body["makeRoom"] = True
     cursor = stream.now(ctx.client) if follow else 0
-    answer = ctx.client.post("/api/sessions", body, SETUP_WITHIN if worktree else ANSWER_WITHIN)
+    with forgotten_if_refused(ctx.client, body.get("repoId"), known):
+        answer = ctx.client.post("/api/sessions", body, SETUP_WITHIN if worktree else ANSWER_WITHIN)
     created: Json = answer.value
     for warning in created.get("warnings", []):
         output.note(f"Warning: {warning}")

@@ -39,6 +39,7 @@ class Driver:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self.updates: list[Json] = []
+        self.questions: list[Json] = []
         self.permissions: list[Json] = []
         # Returns the kind of option that answers a permission request, "cancelled", or None for no answer yet.
         self.decide: Callable[[Json], Choice] = lambda _: "allow_once"
@@ -223,6 +224,8 @@ class Driver:
                 choice = self.decide(message)
                 if choice is not None:
                     self.respond(message, choice)
+            case "elicitation/create":
+                self.questions.append(message)
             case "$/cancel_request":
                 self.withdrawn.append(message["params"]["requestId"])
             case other:

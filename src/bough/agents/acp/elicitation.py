@@ -221,3 +221,44 @@ def _size(definition: _Json, name: str) -> int | None:
 def _limit(definition: _Json, name: str) -> int | float | None:
     value = definition.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def requested_schema(form: QuestionForm) -> _Json:
+    """Returns the form as the JSON Schema that the protocol takes, for an editor."""
+    schema: _Json = {"type": "object", "properties": {field.name: _definition(field) for field in form.fields}}
+    if form.title:
+        schema["title"] = form.title
+    if form.description:
+        schema["description"] = form.description
+    if required := [field.name for field in form.fields if field.required]:
+        schema["required"] = required
+    return schema
+
+
+def _definition(field: FormField) -> _Json:
+    kinds = {"text": "string", "choice": "string", "choices": "array"}
+    definition: _Json = {"type": kinds.get(field.type, field.type)}
+    for name, value in (("title", field.title), ("description", field.description)):
+        if value:
+            definition[name] = value
+    offered = [
+        {"const": choice.value, "title": choice.title}
+        | ({"description": choice.description} if choice.description else {})
+        for choice in field.choices
+    ]
+    if field.type == "choice":
+        definition["oneOf"] = offered
+    elif field.type == "choices":
+        definition["items"] = {"anyOf": offered}
+    limits: _Json = {
+        "minimum": field.minimum,
+        "maximum": field.maximum,
+        "minLength": field.min_length,
+        "maxLength": field.max_length,
+        "minItems": field.min_items,
+        "maxItems": field.max_items,
+        "pattern": field.pattern,
+        "format": field.format,
+        "default": field.default,
+    }
+    return definition | {name: value for name, value in limits.items() if value is not None}

@@ -56,6 +56,53 @@ describe("an approval", () => {
     );
   const card = () => screen.getByRole("group");
 
+  it("answers a question by its form, and shows what is wrong with each field", async () => {
+    const error = {
+      code: "bad_content",
+      message: "It does not fit.",
+      id: "1",
+      details: { fields: { name: "Too short." } },
+    };
+    next = () => new Response(JSON.stringify({ error }), { status: 400 });
+    show(
+      approval({
+        toolKind: "question",
+        key: null,
+        toolCall: {
+          mode: "form",
+          message: "How shall I deploy?",
+          fields: [
+            { name: "name", type: "text", title: "Name", required: true },
+            { name: "tags", type: "choices", choices: [{ value: "a", title: "First" }] },
+          ],
+        },
+      }),
+    );
+    fireEvent.keyDown(screen.getByTestId("approval"), { key: "a" });
+    expect(sent).toHaveLength(0);
+    fireEvent.change(screen.getByLabelText("Name *"), { target: { value: "x" } });
+    fireEvent.click(screen.getByLabelText("First"));
+    fireEvent.click(screen.getByRole("button", { name: "Answer" }));
+    await screen.findByText("Too short.");
+    expect(await sent[0]?.json()).toEqual({ action: "accept", content: { name: "x", tags: ["a"] } });
+    fireEvent.click(screen.getByRole("button", { name: "Decline" }));
+    await waitFor(() => expect(sent).toHaveLength(2));
+    expect(await sent[1]?.json()).toEqual({ action: "decline" });
+  });
+
+  it("shows the host of an address and does not open it", () => {
+    show(
+      approval({
+        toolKind: "question",
+        toolCall: { mode: "url", message: "Sign in.", url: "https://example.com/a", host: "example.com" },
+      }),
+    );
+    expect(screen.getByText("example.com")).toBeTruthy();
+    const link = screen.getByRole("link", { name: "https://example.com/a" });
+    expect(link.getAttribute("rel")).toContain("noopener");
+    expect(sent).toHaveLength(0);
+  });
+
   it.each([
     ["a", { key: "a" }, { decision: "allow" }],
     ["a with Caps Lock", { key: "A" }, { decision: "allow" }],

@@ -13,6 +13,8 @@ import { ApprovalSubject } from "./ApprovalSubject";
 import { answersOf, approvalLabels, reasonText } from "./approvalDetails";
 import { Countdown } from "./Countdown";
 import { DecidedApproval, decidedOnThisPage } from "./DecidedApproval";
+import { QuestionForm } from "./QuestionForm";
+import { isQuestion } from "./questionForm";
 
 /** Lists across sessions also name the session. */
 type ListedApproval = Approval & { sessionTitle?: string; agent?: string; cwd?: string };
@@ -27,7 +29,7 @@ interface Props {
 }
 
 export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd, readOnly = false }: Props) {
-  const [error, setError] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const [openForm, setOpenForm] = useState<AnswerForm | null>(null);
   const card = useRef<HTMLDivElement>(null);
@@ -50,14 +52,14 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
       if (focused) (next ?? document.getElementById("main"))?.focus();
     } catch (caught) {
       decidedOnThisPage.delete(approval.id);
-      setError(caught instanceof Error ? caught.message : String(caught));
+      setError(caught);
       setBusy(null);
     }
   };
   const onKey = (event: KeyboardEvent) => {
     // A key that is held down must not answer the next approvals as well.
     if (event.target !== card.current || event.repeat || readOnly) return;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isQuestion(approval)) return;
     // Checks the Shift key, not the letter's case: with Caps Lock, every letter is a capital.
     const run = {
       a: options.alternatives.length ? null : () => answer("allow", { decision: "allow" }),
@@ -96,26 +98,32 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
           <Link href={routes.session(approval.sessionId)}>{approval.sessionTitle || "Untitled session"}</Link>
         </p>
       )}
-      <ApprovalSubject approval={approval} cwd={cwd} brief={openForm === "arguments"} />
+      {isQuestion(approval) ? (
+        <QuestionForm approval={approval} busy={busy} error={error} readOnly={readOnly} answer={answer} />
+      ) : (
+        <ApprovalSubject approval={approval} cwd={cwd} brief={openForm === "arguments"} />
+      )}
       {approval.reason && <p className={css.reason}>{reasonText(approval.reason)}</p>}
       {approval.expiresAt && <Countdown until={approval.expiresAt} then={approval.onExpiry} />}
-      {error && (
+      {error !== null && (
         <p className={css.error} role="alert">
-          {error}
+          {error instanceof Error ? error.message : String(error)}
         </p>
       )}
       {readOnly ? (
         <p className={css.reason}>Only operators and admins can answer.</p>
       ) : (
-        <AnswerButtons
-          approval={approval}
-          options={options}
-          labels={labels}
-          busy={busy}
-          openForm={openForm}
-          setOpenForm={setOpenForm}
-          answer={answer}
-        />
+        !isQuestion(approval) && (
+          <AnswerButtons
+            approval={approval}
+            options={options}
+            labels={labels}
+            busy={busy}
+            openForm={openForm}
+            setOpenForm={setOpenForm}
+            answer={answer}
+          />
+        )
       )}
     </div>
   );

@@ -11,17 +11,22 @@ const DECIDERS: Record<string, string> = {
   session: "by an agent",
   system: "by Bough",
   policy: "by policy",
+  agent: "by the agent",
 };
 
 export function decisionText({
   id,
   status,
   decidedBy,
-}: Pick<Approval, "id" | "status" | "decidedBy">): string {
+  toolKind,
+}: Pick<Approval, "id" | "status" | "decidedBy"> & { toolKind?: string }): string {
   if (status === "cancelled") return "Withdrawn";
   if (status === "expired") return "No answer in time";
-  if (decidedOnThisPage.has(id)) return `You ${status} this`;
-  const decision = status === "allowed" ? "Allowed" : "Denied";
+  const isAnswer = toolKind === "question";
+  if (decidedOnThisPage.has(id))
+    return isAnswer ? `You ${status === "allowed" ? "answered" : "declined"} this` : `You ${status} this`;
+  const [yes, no] = isAnswer ? ["Answered", "Declined"] : ["Allowed", "Denied"];
+  const decision = status === "allowed" ? yes : no;
   if (decidedBy?.user) return `${decision} by ${decidedBy.user}`;
   return `${decision} ${decidedBy ? (DECIDERS[decidedBy.kind] ?? "") : ""}`.trim();
 }

@@ -31,6 +31,7 @@ const OWN_LABELS: Record<string, ApprovalLabels> = {
     deny: "Discard prompt",
   },
   limit: { title: "This tree has used up its budget", allow: "Continue", deny: "Discard prompt" },
+  question: { title: "The agent asks you", allow: "Answer", deny: "Decline" },
   switch_mode: { title: "The agent wants to change its mode", allow: "Allow", deny: "Deny" },
 };
 const KIND_TITLES: Record<string, string> = {

@@ -30,6 +30,7 @@ from bough.api.acp.sessions.children import Children
 from bough.api.acp.sessions.methods import Methods
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts, TurnEnds
+from bough.api.acp.sessions.questions import ElicitationSupport
 from bough.api.acp.view.attachment import AttachmentCallbacks
 from bough.api.acp.view.projection import Update
 from bough.core.events.subscriber_buffer import Dropped
@@ -218,6 +219,7 @@ class Editor:
             self._children = Children(self._services, self._open_sessions, self._failed)
             self._open_sessions.opened, self._methods.closed = self._children.announce_existing, self._children.forget
             self._children.start()
+        self._approvals.elicitation = ElicitationSupport.of(capabilities)
         self._initialized = True
         self._approvals.start()
         return {

@@ -13,6 +13,7 @@ import structlog
 
 from bough.agents.json_rpc import Json, RpcError
 from bough.api.acp.protocol.rpc import Peer
+from bough.api.acp.sessions.questions import ElicitationSupport, create_elicitation, read_answer
 from bough.api.acp.view.attachment import Attachment
 from bough.api.acp.view.shapes import KINDS, locations, parts
 from bough.core.approvals.kinds import kind_of
@@ -21,7 +22,7 @@ from bough.core.approvals.service import AnswerBody
 from bough.core.services import Services
 from bough.core.store.decode import decoded
 from bough.errors import BoughError, NotFound
-from bough.model.approval import Approval, Option
+from bough.model.approval import QUESTION_KIND, Approval, Option
 from bough.model.session import Caller, Session
 
 log = structlog.get_logger("bough.acp")
@@ -36,6 +37,7 @@ ANSWERS = {
     ALWAYS.option_id: AnswerBody(decision="allow_always"),
     DENY.option_id: AnswerBody(decision="deny"),
 }
+MOST_TRIES = 5
 OPTION_KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
 
@@ -76,6 +78,8 @@ class ApprovalRequests:
         self._caller = caller
         self._opened = opened
         self._failed = failed
+        # The kinds of questions that the editor can ask.
+        self.elicitation = ElicitationSupport()
         self._jobs: set[asyncio.Task[None]] = set()
         self._follows = False
         self._asked: dict[str, _Request] = {}
@@ -175,11 +179,17 @@ class ApprovalRequests:
         tool_call: dict[str, Any] = msgspec.json.decode(approval.tool_call)
         is_below = shown.session.id != session.id
         call_id = None if is_below else shown.call(str(tool_call.get("toolCallId")))
+        if approval.tool_kind == QUESTION_KIND and self.elicitation.takes(approval):
+            await self._ask_question(approval, shown.session.id, call_id, session if is_below else None)
+            return
         call = _tool_call(approval, tool_call, session if is_below else None)
         call |= {"toolCallId": call_id or approval.id, "status": "pending"}
         if call_id is None and approval.id not in self._own_calls:
             self._own_calls[approval.id] = shown.session.id
             await self._update(shown.session.id, "tool_call", call)
+        if approval.tool_kind == QUESTION_KIND:
+            # The editor can only show it; people answer it elsewhere.
+            return
         options = _options(approval)
         params: Json = {
             "sessionId": shown.session.id,
@@ -196,16 +206,38 @@ class ApprovalRequests:
         if answer.outcome.outcome == "selected" and any(chosen == option.option_id for option in options):
             await self._decide(approval, str(chosen), own_options=options[-1] is DENY)
 
+    async def _ask_question(
+        self, approval: Approval, shown_in: str, call_id: str | None, child: Session | None
+    ) -> None:
+        """Asks a question, and once more for each answer that does not fit it."""
+        params = create_elicitation(approval, shown_in, call_id, child)
+        message = params["message"]
+        for _ in range(MOST_TRIES):
+            try:
+                body = read_answer(await self._peer.request("elicitation/create", params))
+            except (RpcError, msgspec.DecodeError) as error:
+                log.info("acp_bad_answer", approval=approval.id, error=str(error))
+                return
+            refusal = await self._send(approval, body)
+            if refusal is None or refusal.code != "bad_content":
+                return
+            params["message"] = f"{message}\n\n{refusal.message}"
+
     async def _update(self, session_id: str, kind: str, call: Json) -> None:
         await self._peer.notify("session/update", {"sessionId": session_id, "update": {"sessionUpdate": kind, **call}})
 
     async def _decide(self, approval: Approval, chosen: str, *, own_options: bool) -> None:
-        body = ANSWERS[chosen] if own_options else AnswerBody(option_id=chosen)
+        await self._send(approval, ANSWERS[chosen] if own_options else AnswerBody(option_id=chosen))
+
+    async def _send(self, approval: Approval, body: AnswerBody) -> BoughError | None:
+        """Decides an approval; returns the error if the answer is refused."""
         try:
             # The decision's event cancels this task, which must not cancel the decision.
             await asyncio.shield(self._services.approvals.decide(self._caller, approval.id, body))
         except BoughError as error:
             log.info("acp_answer_refused", approval=approval.id, error=error.message)
+            return error
+        return None
 
 
 def _options(approval: Approval) -> list[Option]:
@@ -221,6 +253,9 @@ def _options(approval: Approval) -> list[Option]:
 def _tool_call(approval: Approval, tool_call: dict[str, Any], child: Session | None) -> Json:
     prefix = f"{child.title or child.agent}: " if child is not None else ""
     call: Json = {"title": f"{prefix}{approval.title}"}
+    if approval.tool_kind == QUESTION_KIND:
+        hint = f"Answer this question on Bough's page or with: bough approval answer {approval.id}"
+        return {**call, "content": [{"type": "content", "content": {"type": "text", "text": hint}}]}
     kind = tool_call.get("kind")
     if isinstance(kind, str) and kind in KINDS:
         call["kind"] = kind

@@ -140,6 +140,29 @@ async def test_a_failed_recovery_can_be_repeated(server: Running) -> None:
     assert (folder / "new.txt").read_text() == "x"
 
 
+async def test_an_undo_that_fails_can_be_repeated(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W2: If a failed recovery cannot be undone either, its row says so; the next recovery undoes it first, and nothing
+    is lost."""
+    tree = await made(server.client, await registered(server))
+    folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
+    (folder / "new.txt").write_text("x")
+    await server.client.call("DELETE", f"{path}?force=true")
+    fails(server, "worktrees", "NEW.removed_at IS NULL")
+
+    async def stuck(_repo: str, _path: str) -> bool:
+        raise OSError("Device or resource busy")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worktrees, "clear", stuck)
+        refused(await server.client.http.post(f"{path}/recover"), 409, "constraint_other")
+    row = await server.client.get(path)
+    assert (row["status"], row["removedAt"] is None) == ("recovering", False)
+    works(server)
+    back = await server.client.post(f"{path}/recover")
+    assert (back["status"], back["removedAt"]) == ("ready", None)
+    assert (folder / "new.txt").read_text() == "x"
+
+
 async def test_a_branch_that_looks_like_an_option(server: Running) -> None:
     """W1, W2: A branch cannot be created with such a name; a worktree that has one is recovered on its commit."""
     repo = await registered(server)

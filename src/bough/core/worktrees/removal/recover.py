@@ -54,6 +54,9 @@ class WorktreeRecovery:
         settings = self._settings
         common = await git.common_folder(repo.path)
         async with alone(common) as lock:
+            if row.status == "recovering":
+                # Whoever began it is gone, since the lock is ours.
+                await self.undo(repo, row)
             path = free_inside(settings.root_path, Path(repo.path), row.path, data=settings.data_path)
             branch, head, files_sha = await find_recoverable(row, repo)
             await self._store.write(lambda change: _reserve(change, row.id, str(path)))
@@ -89,7 +92,8 @@ class WorktreeRecovery:
         return await self._creation.setups.settled(caller, scope, back, wait=True)
 
     async def undo(self, repo: Repo, row: Worktree) -> None:
-        """Removes what exists of an unfinished recovery; the worktree stays removed and its contents stay kept."""
+        """Removes what exists of an unfinished recovery; the worktree stays removed and its contents stay kept. If that
+        fails, it stays `recovering`, so that the next recovery or the next start of the server tries again."""
         read = self._store.read
         known = await until_available(
             lambda: read(lambda tx: records.worktree(tx, row.id)), "a recovery that failed", within=UNDO_WITHIN
@@ -101,6 +105,7 @@ class WorktreeRecovery:
             await git.clear(repo.path, row.path)
         except (BoughError, OSError) as error:
             log.warning("worktree_not_undone", path=row.path, error=str(error))
+            return
         await until_available(
             lambda: self._store.write(lambda change: records.quietly(change, row.id, status="ready")),
             "a recovery that failed",

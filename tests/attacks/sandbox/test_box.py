@@ -39,6 +39,41 @@ async def test_an_agent_sees_no_credentials(boxed: Boxed, name: str) -> None:
 
 
 @needs_sandbox
+@pytest.mark.parametrize(
+    ("variable", "value", "name"),
+    [
+        ("XDG_CONFIG_HOME", "", "gh/hosts.yml"),
+        ("XDG_DATA_HOME", "", "keyrings/login.keyring"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "cloud/keys", "cloud/keys"),
+        ("KUBECONFIG", "one", "one"),
+        ("GNUPGHOME", "gpg", "gpg/private.key"),
+        ("CARGO_HOME", "cargo", "cargo/credentials.toml"),
+    ],
+)
+async def test_an_agent_sees_no_credentials_elsewhere(
+    boxed: Boxed, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, name: str
+) -> None:
+    """S6: Nor those that a person keeps in another place, which a variable of the server names."""
+    place = boxed.home / "elsewhere"
+    (place / name).parent.mkdir(parents=True)
+    (place / name).write_text("secret")
+    (place / "plain.txt").write_text("plain")
+    monkeypatch.setenv(variable, str(place / value))
+    session = await boxed.session()
+    assert "secret" not in await boxed.run(session, disguised(f"cat {place}/{name}; true"))
+    assert await boxed.run(session, f"cat {place}/plain.txt") == "plain"
+
+
+@needs_sandbox
+async def test_credentials_around_the_folder_hide_nothing_of_it(boxed: Boxed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: A variable that names a folder around the session's hides nothing that the agent needs."""
+    for variable in ("GNUPGHOME", "DOCKER_CONFIG"):
+        monkeypatch.setenv(variable, str(boxed.repo.parent))
+    session = await boxed.session()
+    assert await boxed.run(session, "pwd && test -e .git && echo here") == f"{boxed.repo}\nhere\n"
+
+
+@needs_sandbox
 async def test_a_file_with_credentials_is_empty(boxed: Boxed) -> None:
     """S6: A single file that holds keys can be read and is empty."""
     session = await boxed.session()

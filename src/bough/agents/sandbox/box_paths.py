@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bough.agents.sandbox.bwrap_arguments import Box
-from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths
+from bough.agents.sandbox.credentials import HIDDEN_VARIABLES, credential_paths, moved_credentials
 from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
 from bough.agents.sandbox.own_files import NO_FILES, OwnFiles, find_mounts, is_below
 from bough.agents.sandbox.private_copies import copied
@@ -95,6 +95,8 @@ def gather(request: BoxRequest) -> Box:
         writable += [folder, *git.writable]
     hidden = [data, *_hidden_worktrees(request.worktrees, folder)]
     hidden += [path for home in homes for path in credential_paths(home)]
+    for environ in (os.environ, request.env):
+        hidden += moved_credentials(environ, (cwd, folder, *homes, *own.writable))
     if request.own_network:
         # Not those in the session's folder, which come and go with what people run there.
         hidden += [path for path in bound_sockets() if not is_below(path, (folder, "/run", *TEMPORARY))]

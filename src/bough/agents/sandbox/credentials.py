@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 # Below the home folder. Keys and tokens for machines, clouds, registries and mail; browsers; password stores; wallets.
 HOME_CREDENTIALS = (
@@ -90,6 +92,36 @@ HOME_CREDENTIALS = (
     ".Xauthority",
 )
 
+# Variables by which people move these elsewhere, and what is hidden there: the path itself, or names inside it. Some
+# list several paths.
+MOVED_CREDENTIALS: dict[str, tuple[str, ...]] = {
+    "AWS_CONFIG_FILE": ("",),
+    "AWS_SHARED_CREDENTIALS_FILE": ("",),
+    "AZURE_CONFIG_DIR": ("",),
+    "BOTO_CONFIG": ("",),
+    "CARGO_HOME": ("credentials", "credentials.toml"),
+    "CLOUDSDK_CONFIG": ("",),
+    "COMPOSER_HOME": ("auth.json",),
+    "DOCKER_CONFIG": ("",),
+    "GH_CONFIG_DIR": ("",),
+    "GLAB_CONFIG_DIR": ("",),
+    "GNUPGHOME": ("",),
+    "GOOGLE_APPLICATION_CREDENTIALS": ("",),
+    "KUBECONFIG": ("",),
+    "NETRC": ("",),
+    "NPM_CONFIG_USERCONFIG": ("",),
+    "npm_config_userconfig": ("",),
+    "PASSWORD_STORE_DIR": ("",),
+    "PGPASSFILE": ("",),
+    "RCLONE_CONFIG": ("",),
+    "SOPS_AGE_KEY_FILE": ("",),
+    "TF_CLI_CONFIG_FILE": ("",),
+    "XDG_CONFIG_HOME": tuple(name.removeprefix(".config/") for name in HOME_CREDENTIALS if name.startswith(".config/")),
+    "XDG_DATA_HOME": tuple(
+        name.removeprefix(".local/share/") for name in HOME_CREDENTIALS if name.startswith(".local/share/")
+    ),
+}
+
 # Variables that lead to a person's running programs: keys, desktop, containers.
 HIDDEN_VARIABLES = (
     "SSH_AUTH_SOCK",
@@ -109,6 +141,20 @@ HIDDEN_VARIABLES = (
     "TMUX",
     "STY",
 )
+
+
+def moved_credentials(environ: Mapping[str, str], needed: Iterable[str]) -> list[str]:
+    """Returns the existing files and folders with credentials that variables name, with links resolved. Leaves out
+    those around a needed folder, such as the session's."""
+    paths = {
+        os.path.realpath(os.path.join(place, name))
+        for variable, names in MOVED_CREDENTIALS.items()
+        for place in environ.get(variable, "").split(os.pathsep)
+        if os.path.isabs(place)
+        for name in names
+    }
+    around = {folder for path in needed for folder in (path, *(str(parent) for parent in Path(path).parents))}
+    return sorted(path for path in paths - around if os.path.exists(path))
 
 
 def credential_paths(home: str) -> list[str]:

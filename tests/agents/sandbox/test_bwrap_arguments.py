@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bough.agents.sandbox.bwrap_arguments import BASE, Box, BoxLimits, arguments, limited
+from bough.agents.sandbox.bwrap_arguments import BASE, MACHINE, Box, BoxLimits, arguments, limited
 
 
 def mounts(box: Box) -> list[str]:
     """Returns the mounts after those that every box has, one text each."""
-    words = arguments("/usr/bin/bwrap", box)[1 + len(BASE) + 7 :]
+    words = arguments("/usr/bin/bwrap", box)[1 + len(BASE) + 7 + 3 * len(MACHINE) :]
     sizes = {"--bind": 3, "--ro-bind": 3, "--tmpfs": 2, "--remount-ro": 2, "--chdir": 2}
     result: list[str] = []
     while words:
@@ -50,7 +50,8 @@ def test_a_later_list_wins() -> None:
 def test_the_root_covers_nothing() -> None:
     """S6: A box with the whole machine still has its own /dev and /proc."""
     words = arguments("/usr/bin/bwrap", Box(cwd="/", readable=["/"]))[1 + len(BASE) :]
-    assert words == ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--chdir", "/"]
+    machine = [word for path in MACHINE for word in ("--ro-bind-try", path, path)]
+    assert words == ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *machine, "--chdir", "/"]
 
 
 def test_a_hidden_file_is_empty() -> None:

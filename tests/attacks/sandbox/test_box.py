@@ -94,6 +94,19 @@ async def test_an_agent_sees_nothing_of_the_data_folder(boxed: Boxed) -> None:
 
 
 @needs_sandbox
+@pytest.mark.parametrize("profile", ["workspace", "strict"])
+async def test_an_agent_changes_no_setting_of_the_kernel(boxed: Boxed, profile: str) -> None:
+    """S6: Nothing in /proc but the agent's own processes is writable, also for root: the kernel would run as root what
+    `core_pattern` names."""
+    session = await boxed.session(sandboxProfile=profile)
+    own = "-path '/proc/[0-9]*' -prune -o"
+    assert await boxed.run(session, f"find /proc/ {own} -type f -writable -print") == ""
+    pattern = "/proc/sys/kernel/core_pattern"
+    same = f"cat {pattern} > /tmp/same && cat /tmp/same > {pattern} || echo closed"
+    assert (await boxed.run(session, disguised(same))).endswith("closed\n")
+
+
+@needs_sandbox
 async def test_an_agent_writes_nothing_outside(boxed: Boxed) -> None:
     """S6: The home folder, other folders and the system are read-only, and /tmp is its own."""
     session = await boxed.session()

@@ -22,6 +22,16 @@ BASE = (
 
 OWN_NETWORK = "--unshare-net"
 
+# Parts of /proc that belong to the whole machine. To the kernel, the root of a box is the machine's root, who may write
+# there, such as the program that it starts when another one crashes.
+MACHINE = tuple(
+    f"/proc/{name}"
+    for name in (
+        *("acpi", "bus", "driver", "dynamic_debug", "fs", "irq", "latency_stats", "mtrr", "pressure", "scsi"),
+        *("slabinfo", "sys", "sysrq-trigger", "timer_stats", "tty"),
+    )
+)
+
 Kind = Literal["hidden", "private", "read", "write"]
 
 
@@ -74,6 +84,8 @@ def arguments(program: str, box: Box) -> list[str]:
     # Mounted before /dev and /proc, which it would cover.
     root = "--bind" if kinds.pop("/", None) == "write" else "--ro-bind"
     command = [program, *BASE, *network, *rights, root, "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for path in MACHINE:
+        command += ["--ro-bind-try", path, path]
     closed: list[str] = []
     sources = {**box.sources, **{path: copy for copy, path in box.copies}}
     for path, kind in _in_order(kinds):

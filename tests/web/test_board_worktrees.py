@@ -74,17 +74,30 @@ async def test_a_worktree_that_bough_did_not_create_is_only_forgotten(site: Site
     assert (folder / "notes.txt").read_text("utf-8") == "precious\n"
 
 
-async def test_a_worktree_in_use_stays(site: Site, page: Page) -> None:
-    """O4, W2: while a session is working in a worktree, it is not removed, and the dialog says why."""
+async def test_a_worktree_in_use_is_removed_with_its_sessions_ended(site: Site, page: Page) -> None:
+    """O4, W2: a worktree in which sessions are active is removed only after the dialog has named and ended them; their
+    work is kept on a recovery ref."""
     worktree = await site.worktree("feature/used")
-    await site.session(title="Lives here", worktreeId=worktree["id"])
+    session = await site.session(title="Lives here", worktreeId=worktree["id"])
+    await site.client.prompt(session["id"], "[[hang]]")
     (Path(worktree["path"]) / "notes.txt").write_text("precious\n", "utf-8")
     name = "repo · feature/used"
     await page.goto("/board")
     dialog = await open_removal(page, name)
-    await expect(dialog.get_by_text("Active sessions are working in worktree")).to_be_visible()
-    await expect(dialog.get_by_role("button", name="Remove worktree")).to_be_disabled()
+    await expect(dialog.get_by_text("1 active session in this worktree will be ended")).to_be_visible()
+    await expect(dialog.get_by_role("link", name="Lives here")).to_be_visible()
+    await expect(dialog.get_by_role("listitem").filter(has_text="notes.txt")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Remove worktree", exact=True)).to_have_count(0)
+    await dialog.get_by_role("button", name="Cancel").click()
+    assert (await site.client.get(f"/api/sessions/{session['id']}"))["status"] == "active"
     assert await asyncio.to_thread((Path(worktree["path"]) / "notes.txt").exists)
+    dialog = await open_removal(page, name)
+    await dialog.get_by_role("button", name="End 1 session and remove worktree and changes").click()
+    await expect(dialog).to_be_hidden()
+    await expect(card(page, name)).to_be_hidden()
+    assert not await asyncio.to_thread(Path(worktree["path"]).exists)
+    assert (await site.client.get(f"/api/sessions/{session['id']}"))["status"] == "completed"
+    assert (await site.client.get(f"/api/worktrees/{worktree['id']}"))["recoveryRef"]
 
 
 async def test_a_clean_worktree_loses_nothing(site: Site, page: Page) -> None:

@@ -9,7 +9,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.support.client import Json
 from tests.support.repos import git
-from tests.web.helpers.site import Site, choose
+from tests.web.helpers.site import Site, choose, transcript
 
 
 def racer(page: Page, number: int) -> Locator:
@@ -70,6 +70,18 @@ async def test_one_racer_is_kept(site: Site, page: Page) -> None:
     other = await site.client.get(f"/api/sessions/{race['contenders'][0]['sessionId']}")
     assert other["archived"]
     assert session["id"] == race["sessionId"]
+    # The decision was made by looking at the winner, so nothing is left to review.
+    await page.goto("/")
+    await expect(page.get_by_role("heading", name="Needs you")).to_be_visible()
+    needs = (await site.client.get("/api/home"))["needs"]
+    winner = race["contenders"][1]["sessionId"]
+    assert winner not in [waiting["id"] for waiting in needs["review"]]
+    # Where the race began, a link leads to it.
+    await page.goto(f"/session/{session['id']}")
+    notice = transcript(page).get_by_role("article", name="Notice").filter(has_text="Started a race of 2")
+    await expect(notice).not_to_contain_text("bough race show")
+    await notice.get_by_role("link", name="View race").click()
+    await expect(page).to_have_url(f"{site.url}/race/{race['raceId']}")
 
 
 async def test_a_racers_files_are_copied_without_a_commit(site: Site, page: Page) -> None:

@@ -126,6 +126,7 @@ _ROUTES: dict[Needed, str] = {
         PATCH /api/tasks/{task_id}
         DELETE /api/tasks/{task_id}
         POST /api/tasks/{task_id}/restore
+        POST /api/tasks/{task_id}/retry
         POST /api/tour
         DELETE /api/tour
         POST /api/worktrees

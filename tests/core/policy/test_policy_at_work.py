@@ -154,6 +154,24 @@ async def test_a_persons_reason_reaches_the_agent(tmp_path: Path) -> None:
         assert "make it: Not today." in second[0] and "A person denied" in second[0]
 
 
+async def test_a_persons_decision_stays_with_the_tool_call(tmp_path: Path) -> None:
+    """P4: The transcript records with a tool call who decided about it, how far an "always" reaches and why something
+    was denied; the agent cannot change that."""
+    async with wanting(tmp_path, "default") as wanter:
+        answers = ({"decision": "allow_always", "scope": "worktree"}, {"decision": "deny", "because": "Not today."})
+        approvals: list[str] = []
+        for number, answer in enumerate(answers):
+            task = await wanter.wants({"title": f"make {number}", "kind": "execute"})
+            approval = await wanter.client.approval(wanter.session)
+            approvals.append(approval["id"])
+            await wanter.client.post(f"/api/approvals/{approval['id']}", answer)
+            await wanter.client.wait_task(task)
+        assert await wanter.permissions() == [
+            {"decision": "allowed", "by": "person", "approvalId": approvals[0], "scope": "worktree"},
+            {"decision": "denied", "by": "person", "approvalId": approvals[1], "because": "Not today."},
+        ]
+
+
 async def test_plan_denies_whatever_rules_allow(tmp_path: Path) -> None:
     """P3: In plan nothing runs and nothing is edited, whatever rules and choices say."""
     async with wanting(tmp_path, "plan") as wanter:

@@ -265,3 +265,24 @@ async def test_a_fork_in_a_removed_worktree_is_refused(trees: Grove) -> None:
     await trees.client.post(f"/api/sessions/{parent}/complete")
     await trees.client.call("DELETE", f"/api/worktrees/{worktree['id']}")
     assert (await trees.refused(f"{parent}/fork", {"prompt": "x"}))["code"] == "worktree_removed"
+
+
+async def test_forks_can_be_told_apart_by_their_titles(trees: Grove) -> None:
+    """B1: A fork without a title is named by its prompt, or else by its origin and the next free number; a fork of a
+    fork counts on instead of repeating the word."""
+    parent = await trees.root(agent="native", title="Rate limits")
+    await trees.say(parent, "hello")
+
+    async def title(source: str, **fields: str) -> str:
+        forked = await trees.client.post(f"/api/sessions/{source}/fork", fields)
+        return (await trees.get(forked["sessionId"]))["title"]
+
+    assert (
+        await title(parent, prompt="\nTry a sliding window  instead.\nThen compare.") == "Try a sliding window instead."
+    )
+    assert await title(parent, prompt="word " * 40) == f"{'word ' * 14}word…"
+    assert await title(parent, title=" Mine ") == "Mine"
+    first = await trees.client.post(f"/api/sessions/{parent}/fork", {})
+    assert (await trees.get(first["sessionId"]))["title"] == "Rate limits (fork)"
+    assert await title(parent) == "Rate limits (fork 2)"
+    assert await title(first["sessionId"]) == "Rate limits (fork 3)"

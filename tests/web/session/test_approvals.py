@@ -59,7 +59,7 @@ async def test_an_edit_is_shown_as_a_diff(site: Site, page: Page) -> None:
     assert (site.repo / "README.md").read_text() == "# A repository\n"
     await card.get_by_role("button", name="Deny", exact=True).click()
     await expect(page.get_by_text("You denied this")).to_be_visible()
-    await expect(entries(page, "Tool: Write").get_by_text("Denied")).to_be_visible()
+    await expect(entries(page, "Tool: Write").get_by_text("Denied", exact=True)).to_be_visible()
     assert (site.repo / "README.md").read_text() == "# A repository\n"
 
 

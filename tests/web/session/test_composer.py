@@ -42,17 +42,19 @@ async def test_a_prompt_is_sent_and_answered(site: Site, page: Page) -> None:
 
 
 async def test_a_prompt_to_a_busy_session_is_queued(site: Site, page: Page) -> None:
-    """O4, Q1: during a turn the button names the position in the queue; the prompt is shown above the composer until it
-    runs."""
+    """O4, Q1: during a turn the button queues, and a hint names the position; the prompt is shown above the composer
+    until it runs."""
     session = await site.session(title="Busy")
     await site.client.prompt(session["id"], "[[hang]]")
     await page.goto(f"/session/{session['id']}")
     await prompt_box(page).fill("the next one")
-    await page.get_by_role("button", name="Queue (next)").click()
+    await expect(page.get_by_text("Sends after this turn.", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Queue", exact=True).click()
     strip = page.get_by_role("region", name="Queue")
     await expect(strip.get_by_role("listitem").filter(has_text="the next one")).to_be_visible()
     await prompt_box(page).fill("and another")
-    await page.get_by_role("button", name="Queue (2nd in line)").click()
+    await expect(page.get_by_text("Sends 2nd in line, after this turn.", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Queue", exact=True).click()
     await expect(strip.get_by_role("listitem")).to_have_count(2)
     await page.get_by_role("button", name="Stop").click()
     await expect(strip.get_by_text("2 prompts queued, paused")).to_be_visible()

@@ -47,6 +47,9 @@ export const patchTask = (taskId: string, body: Schemas["TaskPatch"]) =>
   dataOf(api.PATCH("/api/tasks/{taskId}", { params: { path: { taskId } }, body }));
 export const cancelTask = (taskId: string) =>
   dataOf(api.DELETE("/api/tasks/{taskId}", { params: { path: { taskId } } }));
+/** Sends the prompt of a failed or cancelled task again, with its files. */
+export const retryTask = (taskId: string) =>
+  dataOf(api.POST("/api/tasks/{taskId}/retry", { params: { path: { taskId } } }));
 export const restoreTask = (taskId: string, body: Schemas["RestoreBody"]) =>
   dataOf(api.POST("/api/tasks/{taskId}/restore", { params: { path: { taskId } }, body }));
 export const restoreCheckpoint = (checkpointId: string, body: Schemas["RestoreCheckpoint"] = {}) =>

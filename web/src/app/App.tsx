@@ -9,7 +9,7 @@ import { EventApplier } from "@/live/applyEvents";
 import { EventStream } from "@/live/eventStream";
 import { StreamContext } from "@/live/hooks";
 import { Skeleton } from "@/ui/feedback/Placeholders";
-import { Toaster } from "@/ui/feedback/toast";
+import { dismissOffline, Toaster } from "@/ui/feedback/toast";
 import { listenForKeys } from "./keyboard/shortcuts";
 import { Shell } from "./Shell";
 
@@ -35,6 +35,7 @@ function makeStream(): EventStream {
   const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/api/events`;
   const stream = new EventStream(url, whyRefused, socketProtocols);
   stream.listen(new EventApplier(client).take);
+  stream.listen((event) => event.type === "stream.ready" && dismissOffline());
   return stream;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, duration, firstLine, money, tokens } from "./format";
+import { ago, bytes, duration, firstLine, money, plainText, tokens } from "./format";
 
 describe("numbers", () => {
   it("are rounded", () => {
@@ -32,6 +32,18 @@ describe("numbers", () => {
     expect(
       ["2026-03-02T12:00:09Z", "2026-03-02T11:58:00Z", "2026-03-02T09:00:00Z"].map((at) => ago(at, now)),
     ).toEqual(["just now", "2 min ago", "3 h ago"]);
+  });
+
+  it("lose the marks of Markdown, but not underscores and stars of names", () => {
+    expect(plainText("## All **20** tests in `test_the_limits.py` pass")).toBe(
+      "All 20 tests in test_the_limits.py pass",
+    );
+    expect(plainText("- set BOUGH_DATABASE_URL and __init__.py")).toBe(
+      "set BOUGH_DATABASE_URL and __init__.py",
+    );
+    expect(plainText("*done* and _well_: 2 * 3 * 4, see [the log](x.md)")).toBe(
+      "done and well: 2 * 3 * 4, see the log",
+    );
   });
 
   it("shorten a line at the end of a word", () => {

@@ -42,6 +42,15 @@ export function plural(count: number, name: string, many = `${name}s`): string {
   return `${count} ${count === 1 ? name : many}`;
 }
 
+/** Returns the words of a Markdown text without its marks. Underscores and stars inside a word stay: they belong to names. */
+export function plainText(markdown: string): string {
+  return markdown
+    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d+[.)])[ \t]+/gm, "")
+    .replace(/!?\[([^\]\n]*)\]\([^)\n]*\)/g, "$1")
+    .replace(/`+([^`\n]+)`+/g, "$1")
+    .replace(/(?<![\w*_])(\*\*\*|\*\*|\*|___|__|_)(?=\S)([^\n]*?\S)\1(?![\w*_])/g, "$2");
+}
+
 /** Returns the first line of a text, shortened at the end of a word. */
 export function firstLine(text: string, most = 120): string {
   const line = text.trim().split("\n", 1)[0] ?? "";

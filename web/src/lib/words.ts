@@ -67,7 +67,7 @@ export interface StateFields {
   queuePaused?: boolean;
   queued?: number;
   asking?: number;
-  /** Whether the last turn failed and nobody has looked at it yet. */
+  /** Whether the last turn failed. */
   failed?: boolean;
 }
 
@@ -117,6 +117,10 @@ export const taskStatusName = (task: { status: TaskStatus; stopReason?: string |
 
 export const hasEnded = (status: TaskStatus) =>
   status === "completed" || status === "failed" || status === "cancelled";
+
+/** Whether a prompt was removed from the queue, so that its turn never began. */
+export const wasRemovedFromQueue = (task: { status: TaskStatus; startedAt: string | null }) =>
+  task.status === "cancelled" && task.startedAt === null;
 
 /** Returns a session's title, or else the beginning of its first prompt. */
 export function sessionName(item: { title: string; firstPrompt?: string | null; id: string }): string {

@@ -20,13 +20,14 @@ export interface LiveEvent {
 export type Connection = { state: "connecting" | "live" | "offline" | "locked"; since: number };
 
 const FIRST_DELAY = 300;
-const LONGEST_DELAY = 5000;
+// Short: until it has passed, the page says that a server which is back cannot be reached.
+const LONGEST_DELAY = 2000;
 const CONNECT_TIMEOUT = 8000;
 // A one-second timer that finds more than this has passed means that the computer was asleep.
 const TICK = 1000;
 const ASLEEP_AFTER = 8000;
 
-type Listener = (event: LiveEvent) => void;
+type Listener = (event: LiveEvent) => unknown;
 
 export class EventStream {
   readonly connection = new ExternalStore<Connection>({ state: "connecting", since: Date.now() });

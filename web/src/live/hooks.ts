@@ -1,5 +1,5 @@
 /** Hooks that give components the event stream, the connection's state and live transcripts. */
-import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
+import { createContext, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { useExternal } from "@/lib/external";
 import type { Connection, EventStream, LiveEvent } from "./eventStream";
 import { Transcript, type TranscriptEntry, type TranscriptOutline } from "./transcript/transcript";
@@ -17,6 +17,16 @@ export const useConnection = (): Connection => useExternal(useStream().connectio
 export function useEvents(listener: (event: LiveEvent) => void): void {
   const stream = useStream();
   useEffect(() => stream.listen(listener), [stream, listener]);
+}
+
+/** Runs a function whenever the connection becomes live. Does nothing in a part of a page that has no stream. */
+export function useWhenLive(run: () => unknown): void {
+  const stream = useContext(StreamContext);
+  const latest = useRef(run);
+  useEffect(() => {
+    latest.current = run;
+  });
+  useEffect(() => stream?.listen((event) => event.type === "stream.ready" && latest.current()), [stream]);
 }
 
 /** Returns a session's transcript and keeps it current while the component is mounted. `around` opens it at one message. */

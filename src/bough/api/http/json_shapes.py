@@ -22,7 +22,10 @@ WHO: Json = {
 DECIDER: Json = {
     **WHO,
     "properties": {**WHO["properties"], "kind": {"type": "string", "enum": ["person", "session", "system", "policy"]}}
-    | {"because": TEXT},
+    | {
+        "because": TEXT,
+        "scope": {**TEXT, "description": "How far an *always* reaches: session, worktree or everywhere."},
+    },
     "description": "Who decided. For `policy`, `id` is the rule or choice, or null if the mode decided.",
 }
 GIT: Json = {

@@ -97,6 +97,10 @@ class Approvals:
             by: By = caller.record()
             if answer.because is not None:
                 by["because"] = _because(answer.because, decision)
+            if decision == "allow_always":
+                by["scope"] = answer.scope or kind_of(approval).remembered(
+                    msgspec.structs.replace(approval, decision=decision)
+                )
             decided = await conclude(
                 change, approval, decision, by, option=option, arguments=answer.arguments, content=content
             )

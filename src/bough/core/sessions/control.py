@@ -128,10 +128,11 @@ class Control:
             task = await self._under_way(change, session.id)
             waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0
             if (waiting or task is not None) and not force:
-                busy = "A turn is running" if task is not None else "Nothing runs"
+                prompts = f"{waiting} prompt{'s are' if waiting > 1 else ' is'} queued" if waiting else ""
+                busy = " and ".join(filter(None, ["A turn is running" if task is not None else "", prompts]))
                 raise Conflict(
                     "session_busy",
-                    f"{busy} and {waiting} prompts are queued in session {session.id}. Send force: true to end it.",
+                    f"{busy} in session {session.id}. Send force: true to end it.",
                     queued=waiting,
                 )
             change.audit(caller, "session.completed", session_id=session.id, subject_id=session.id)

@@ -27,8 +27,12 @@ from bough.model.file import File
 from bough.model.message import QUEUED_BASE, Message, user_text
 from bough.model.session import Caller, Session
 from bough.model.task import TASK_STATUSES, Source, Task
+from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
+
+# Statuses of tasks whose prompt can be sent again.
+RETRIED = ("failed", "cancelled")
 
 
 class Tasks:
@@ -55,6 +59,26 @@ class Tasks:
         scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, files] if files else [text, resume]
         return await self._store.write_once(caller, scope, request, Task, work)
+
+    async def retry(self, caller: Caller, task_id: str) -> Task:
+        """Queues the prompt of a failed or stopped turn once more, with its files. An ended session is resumed."""
+        escaped = await self.escaped((await self.get(task_id)).session_id)
+
+        async def work(change: Change) -> Task:
+            task = await records.task(change.tx, task_id)
+            if task.status not in RETRIED:
+                raise Conflict(
+                    "task_not_failed",
+                    f"Task {task.id} is {task.status}; only a failed or cancelled task can be tried again.",
+                    status=task.status,
+                )
+            session = await records.session(change.tx, task.session_id)
+            attached = await prompt_files.of_task(change.tx, task.id)
+            copies = [msgspec.structs.replace(file, id=new_id()) for file in attached]
+            queued = await self.add(change, caller, session, task.prompt, escaped, resume=True, files=copies)
+            return await change.shown(queued)
+
+        return await self._store.write_once(caller, RecordScope("tasks.retry", "tasks", task_id), None, Task, work)
 
     async def add(
         self,

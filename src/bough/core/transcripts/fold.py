@@ -165,11 +165,17 @@ class Fold:
         return entry
 
     def permit(self, entry: GrowingMessage, outcome: dict[str, Any] | None) -> None:
-        """Records the policy's outcome for a tool call. Agents cannot set it."""
+        """Records the decision about a tool call. Agents cannot set it."""
         if entry.body.pop("permission", None) != outcome:
             self._touch(entry)
         if outcome is not None:
             entry.body["permission"] = outcome
+
+    def decide(self, call_id: str, outcome: dict[str, Any]) -> None:
+        """Records the answer to the question about a tool call, unless policy has decided about it."""
+        entry = self._tools.get(call_id)
+        if entry is not None and "permission" not in entry.body:
+            self.permit(entry, outcome)
 
     def deny(self, call_id: str) -> None:
         """Marks a call as denied. Some agents send nothing more about it; those that do have the last word."""

@@ -173,6 +173,11 @@ class Recorder:
         self._fold.permit(entry, outcome)
         self._due.set()
 
+    def decide(self, call_id: str, outcome: dict[str, Any]) -> None:
+        """Records the answer to the question about a tool call."""
+        self._fold.decide(call_id, outcome)
+        self._due.set()
+
     def deny(self, call_id: str) -> None:
         """Records that a tool call was denied."""
         self._fold.deny(call_id)

@@ -26,6 +26,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
 from bough.core.trees.limits import BranchKind, check_mode, check_room, mode_warnings, refuse_side_question
+from bough.core.trees.title import fork_title
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
 from bough.core.worktrees.session_folders import check_settings_folder
@@ -286,6 +287,9 @@ class Branches:
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
         branch_task = await self._branch_point(change.tx, source, new, kind)
+        title = new.title
+        if title is None:
+            title = await fork_title(change, source, new.prompt) if kind == "fork" else ""
         choice = await sandbox_of_branch(change.tx, caller, self._settings, source)
         session = await records.add_session(
             change,
@@ -295,7 +299,7 @@ class Branches:
             worktree_id=folder.worktree_id,
             cwd=folder.cwd,
             agent=agent,
-            title=_title(source, new, kind),
+            title=title.strip(),
             description=new.description or "",
             permission_mode=mode,
             model=new.model or (source.model if same else None),
@@ -339,11 +343,3 @@ class Branches:
         if task.ended_at is None or not task.sent_attempt:
             raise Conflict("task_not_ended", f"Task {task.id} is {task.status}. Fork after a turn has ended.")
         return task
-
-
-def _title(source: Session, new: NewBranch, kind: BranchKind) -> str:
-    if new.title is not None:
-        return new.title.strip()
-    if kind == "fork":
-        return f"Fork of {source.title}" if source.title else ""
-    return ""

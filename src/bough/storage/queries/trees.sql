@@ -100,7 +100,8 @@ SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_tas
          WHERE t.session_id = s.id AND t.ended_at IS NULL AND a.status = 'pending') AS asking,
        (SELECT count(*) FROM callbacks c WHERE c.parent_session_id = s.id AND c.state = 'held') AS held,
        EXISTS (SELECT 1 FROM unread u WHERE u.session_id = s.id) AS unread,
-       EXISTS (SELECT 1 FROM unread u WHERE u.session_id = s.id AND u.status = 'failed') AS failed,
+       coalesce((SELECT t.status = 'failed' FROM tasks t WHERE t.session_id = s.id AND t.started_at IS NOT NULL
+                 ORDER BY t.started_at DESC, t.position DESC LIMIT 1), FALSE) AS failed,
        s.created_by->>'kind' AS created_by,
        coalesce((SELECT t.source_session_id IS NOT NULL FROM tasks t WHERE t.session_id = s.id AND t.started_at IS NOT NULL
                  ORDER BY t.started_at DESC, t.position DESC LIMIT 1),
@@ -108,6 +109,10 @@ SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_tas
                 FALSE) AS prompted_by_agent,
        s.created_at, s.updated_at, s.ended_at{more}
 FROM sessions s WHERE {where} ORDER BY s.created_at, s.id
+
+-- name: titles
+-- Lists the titles of a tree's sessions.
+SELECT title FROM sessions WHERE root_session_id = :root
 
 -- name: below
 -- Returns a session and all its descendants, deepest last.

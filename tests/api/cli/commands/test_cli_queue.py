@@ -24,6 +24,17 @@ async def test_repositories(server: Running, cli: Cli) -> None:
     assert folder.is_dir()
 
 
+async def test_a_failed_task_is_retried(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """T3, O5: `task retry` sends the prompt of a failed task again, and explains why it cannot retry another."""
+    task = await server.client.ask(session["id"], "[[fail not now]]")
+    again = json.loads((await cli("task", "retry", task["id"], "--json")).out)
+    assert (again["prompt"], again["id"] != task["id"]) == ("[[fail not now]]", True)
+    await server.client.wait_task(again["id"])
+    done = await server.client.ask(session["id"], "fine")
+    refused = await cli("task", "retry", done["id"])
+    assert refused.code != 0 and "only a failed or cancelled task" in refused.err
+
+
 async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """Q5: Queued tasks can be listed, edited, reordered and cancelled."""
     client = server.client

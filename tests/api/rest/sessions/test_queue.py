@@ -265,3 +265,23 @@ async def test_lists_of_tasks(queue: Queue) -> None:
     assert (await queue.client.get("/api/tasks?status=running,queued&limit=1&offset=1"))["total"] == 3
     for query in ("status=waiting", "status=queued,x", "status=,"):
         refused(await queue.client.http.get(f"/api/tasks?{query}"), 400, "bad_status")
+
+
+async def test_a_failed_prompt_is_tried_again_with_its_files(queue: Queue) -> None:
+    """T3: The prompt of a failed or cancelled task is queued again with its files; any other is refused with 409."""
+    files = [{"name": "a.txt", "text": "attached"}]
+    path = f"/api/sessions/{queue.id}/prompt"
+    failed = await queue.client.post(path, {"text": "[[fail no]]", "files": files})
+    task = await queue.client.wait_task(failed.get("taskId") or failed["id"])
+    assert task["status"] == "failed"
+    again = await queue.client.post(f"/api/tasks/{task['id']}/retry", {})
+    assert (again["prompt"], again["source"], again["id"] != task["id"]) == (task["prompt"], "user", True)
+    ended = await queue.client.wait_task(again["id"])
+    assert ended["status"] == "failed"
+    messages = await queue.client.get(f"/api/sessions/{queue.id}/messages")
+    attached = [message["content"]["files"] for message in messages if message["role"] == "user"]
+    assert [[file["name"] for file in each] for each in attached] == [["a.txt"], ["a.txt"]]
+    assert attached[0][0]["id"] != attached[1][0]["id"]
+    done = await queue.client.ask(queue.id, "fine")
+    error = refused(await queue.client.http.post(f"/api/tasks/{done['id']}/retry"), 409, "task_not_failed")
+    assert error["details"]["status"] == "completed"

@@ -17,12 +17,14 @@ import { type Action, useActions, useOfferedActions } from "./shortcuts";
 
 const KeyboardHelp = lazy(() => import("./KeyboardHelp"));
 
+const PALETTE_KEYS = "mod+k";
+
 const groups = (actions: readonly Action[]) => [...Map.groupBy(actions, (action) => action.group)];
 
 export function CommandPalette() {
   const [open, setOpen] = useState<"palette" | "keys" | null>(null);
   useActions([
-    { keys: "mod+k", label: "Command palette", group: "Help", run: () => setOpen("palette") },
+    { keys: PALETTE_KEYS, label: "Command palette", group: "Help", run: () => setOpen("palette") },
     { keys: "?", label: "Keyboard shortcuts", group: "Help", run: () => setOpen("keys"), words: "keys help" },
   ]);
   return (
@@ -58,7 +60,8 @@ export function CommandPalette() {
 function Contents({ close }: { close: () => void }) {
   const [words, setWords] = useState("");
   const [, navigate] = useLocation();
-  const offered = useOfferedActions();
+  // The palette is open already: to offer it again would only be in the way.
+  const offered = useOfferedActions().filter(({ keys }) => keys !== PALETTE_KEYS);
   const { data: sessions = [], isPending } = useQuery(sessionsQuery);
   const run = (work: () => void) => () => {
     close();

@@ -9,6 +9,8 @@ interface Toast {
   text: string;
   tone: "plain" | "failed";
   action?: { label: string; run: () => void };
+  /** No longer true once the server can be reached. */
+  untilLive?: boolean;
 }
 
 const DURATION = 6000;
@@ -26,7 +28,13 @@ export function toast(text: string, options: Partial<Omit<Toast, "id" | "text">>
 
 /** Shows an error's message. */
 export const toastError = (error: unknown): void =>
-  toast(error instanceof Error ? error.message : String(error), { tone: "failed" });
+  toast(error instanceof Error ? error.message : String(error), {
+    tone: "failed",
+    untilLive: (error as { code?: unknown } | null)?.code === "offline",
+  });
+
+/** Removes messages that the server cannot be reached, because it can. */
+export const dismissOffline = (): void => toasts.set(toasts.get().filter((shown) => !shown.untilLive));
 
 export function Toaster() {
   const shown = useExternal(toasts);

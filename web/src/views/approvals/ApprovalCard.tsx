@@ -3,8 +3,10 @@ import { Hand } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { Link } from "wouter";
 import { answerApproval } from "@/api/actions";
+import { ApiError } from "@/api/client";
 import type { Answer, Approval } from "@/api/types";
 import { routes } from "@/app/routes";
+import { useWhenLive } from "@/live/hooks";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Time } from "@/ui/labels/Time";
 import { AnswerButtons, type AnswerForm } from "./AnswerButtons";
@@ -32,6 +34,7 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const [openForm, setOpenForm] = useState<AnswerForm | null>(null);
+  useWhenLive(() => error instanceof ApiError && error.code === "offline" && setError(null));
   const card = useRef<HTMLDivElement>(null);
   if (approval.status !== "pending") return <DecidedApproval approval={approval} />;
 

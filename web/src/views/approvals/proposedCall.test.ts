@@ -33,6 +33,7 @@ describe("calls of Bough's tools", () => {
 
   it("that create sessions are edited in the form of a new session", () => {
     expect(createsSession("agor_sessions_spawn")).toBe(true);
+    expect(createsSession("create_session")).toBe(true);
     expect(createsSession("agor_sessions_prompt")).toBe(false);
   });
 

@@ -16,6 +16,8 @@ export function proposalOf(approval: Pick<Approval, "toolCall">): Proposal {
 }
 
 const TITLES: Record<string, string> = {
+  create_session: "The agent wants to start a session",
+  send_to_session: "The agent wants to prompt a session",
   agor_sessions_create: "The agent wants to start a session",
   agor_sessions_spawn: "The agent wants to start a child session",
   agor_sessions_update: "The agent wants to change a session",
@@ -38,11 +40,17 @@ export function proposalTitle({ tool, arguments: args }: Proposal): string {
 
 /** Whether the tool creates a session: its arguments are edited in the form of a new session. */
 export const createsSession = (tool: string) =>
-  tool === "agor_sessions_create" || tool === "agor_sessions_spawn";
+  tool === "agor_sessions_create" || tool === "agor_sessions_spawn" || tool === "create_session";
 
 const LABELS: Record<string, string> = {
   prompt: "Prompt",
   initialPrompt: "Prompt",
+  initialMessage: "Prompt",
+  message: "Prompt",
+  workingDir: "Folder",
+  worktree: "New worktree",
+  agent: "Agent",
+  enableCallback: "Reports back",
   title: "Title",
   description: "Description",
   agenticTool: "Agent",
@@ -65,6 +73,8 @@ const PROMPT_ACTIONS: Record<string, string> = {
   btw: "Side question",
 };
 
+const PROMPTS = new Set(["prompt", "initialPrompt", "initialMessage", "message"]);
+
 export interface ArgumentFact {
   name: string;
   label: string;
@@ -75,6 +85,10 @@ export interface ArgumentFact {
 const valueText = (name: string, value: unknown): string => {
   if (name === "permissionMode") return modeName(value as Mode);
   if (name === "mode") return PROMPT_ACTIONS[String(value)] ?? String(value);
+  if (name === "worktree" && value && typeof value === "object") {
+    const { branch, path } = value as { branch?: unknown; path?: unknown };
+    if (typeof branch === "string") return path ? `branch ${branch} in ${path}` : `branch ${branch}`;
+  }
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 };
@@ -93,7 +107,7 @@ export const factsOf = (proposal: Proposal): ArgumentFact[] =>
       name,
       label: labelOf(name),
       value: valueText(name, value),
-      long: name === "prompt" || name === "initialPrompt" || String(value).length > 80,
+      long: PROMPTS.has(name) || String(value).length > 80,
     }));
 
 export interface EditableArgument {
@@ -105,6 +119,7 @@ export interface EditableArgument {
 const KINDS: Record<string, EditableArgument["kind"]> = {
   prompt: "text",
   initialPrompt: "text",
+  message: "text",
   description: "text",
   notes: "text",
   extraInstructions: "text",

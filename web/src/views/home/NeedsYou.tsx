@@ -2,8 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Check, CircleX, RotateCw } from "lucide-react";
 import { useState } from "react";
-import { promptSession, runRequest, seeSession } from "@/api/actions";
-import { api, dataOf } from "@/api/client";
+import { retryTask, runRequest, seeSession } from "@/api/actions";
 import { lastTextQuery, useMay } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
@@ -66,13 +65,7 @@ function Failed({ session }: { session: HomeSession }) {
   const [busy, setBusy] = useState(false);
   const retry = async () => {
     setBusy(true);
-    await runRequest(async () => {
-      // The list has only the beginning of the prompt.
-      const task = await dataOf(
-        api.GET("/api/tasks/{taskId}", { params: { path: { taskId: session.lastTask!.id } } }),
-      );
-      await promptSession(session.id, { text: task.prompt });
-    });
+    await runRequest(() => retryTask(session.lastTask!.id));
     setBusy(false);
   };
   return (

@@ -21,13 +21,21 @@ describe("a session's state", () => {
   it("decides what the send button does", () => {
     const label = (record: Session, ...tasks: Task[]) => sendButton(sessionState(record, tasks, [])).label;
     expect(label(session())).toBe("Send");
-    expect(label(session(), task("t1", { status: "running" }))).toBe("Queue (next)");
-    expect(label(session(), task("t1", { status: "running" }), task("t2"), task("t3"))).toBe(
-      "Queue (3rd in line)",
-    );
+    expect(label(session(), task("t1", { status: "running" }))).toBe("Queue");
+    expect(label(session(), task("t1", { status: "running" }), task("t2"), task("t3"))).toBe("Queue");
     expect(label(session({ queuePaused: true }), task("t2"))).toBe("Resume and send");
     expect(label(session({ status: "completed" }))).toBe("Resume and send");
     expect(label(session(), task("t1", { status: "interrupted", held: true }))).toBe("Resume and send");
+  });
+
+  it("says the same about a prompt that is about to start as about one that runs", () => {
+    const hint = (...tasks: Task[]) => sendButton(sessionState(session(), tasks, [])).hint;
+    expect(hint(task("t1"))).toBe("Sends after this turn.");
+    expect(hint(task("t1", { status: "dispatching" }))).toBe("Sends after this turn.");
+    expect(hint(task("t1", { status: "running" }))).toBe("Sends after this turn.");
+    expect(hint(task("t1", { status: "running" }), task("t2"), task("t3"))).toBe(
+      "Sends 3rd in line, after this turn.",
+    );
   });
 
   it("knows when a changed mode does not count yet", () => {

@@ -9,11 +9,14 @@ export interface SessionState {
   queue: Task[];
   /** The turn was interrupted and continues only when a person resumes it. */
   held: boolean;
+  /** The queue is paused and holds prompts back; an empty one goes on with the next prompt. */
   paused: boolean;
   ended: boolean;
   /** The session failed and cannot be resumed, not even with a prompt. */
   broken: boolean;
   busy: boolean;
+  /** The latest turn failed. */
+  failed: boolean;
 }
 
 const isBroken = (session: Pick<Session, "status" | "metadata">) =>
@@ -32,12 +35,19 @@ export function sessionState(
     currentTask,
     queue,
     held: isHeld && !hasApproval,
-    paused: session.queuePaused && session.status === "active",
+    paused: session.queuePaused && session.status === "active" && queue.length > 0,
     ended: session.status !== "active",
     broken: isBroken(session),
     busy: currentTask !== null && !isHeld,
+    failed: lastTurn(tasks)?.status === "failed",
   };
 }
+
+const lastTurn = (tasks: readonly Task[]) =>
+  tasks.reduce<Task | null>(
+    (last, task) => (task.startedAt && (!last || task.position > last.position) ? task : last),
+    null,
+  );
 
 const isHeldTask = (task: Task | null): boolean => task?.status === "interrupted" && task.held;
 
@@ -62,11 +72,12 @@ export function sendButton(state: SessionState): { label: string; hint: string }
   if (isHeldTask(state.currentTask))
     return { label: "Resume and send", hint: "The interrupted turn continues first." };
   if (state.paused) return { label: "Resume and send", hint: "Queue paused. Sending a prompt resumes it." };
-  const position = state.queue.length + 1;
-  if (state.currentTask || state.queue.length)
+  // A prompt that is about to start counts as the turn, not as the queue: it was just sent.
+  const ahead = state.currentTask ? state.queue.length : state.queue.length - 1;
+  if (ahead >= 0)
     return {
-      label: position === 1 ? "Queue (next)" : `Queue (${ordinal(position)} in line)`,
-      hint: "Sends when the current turn finishes.",
+      label: "Queue",
+      hint: ahead === 0 ? "Sends after this turn." : `Sends ${ordinal(ahead + 1)} in line, after this turn.`,
     };
   return { label: "Send", hint: "" };
 }

@@ -1,4 +1,4 @@
-"""`bough task`: lists, shows and cancels tasks, and edits the queue."""
+"""`bough task`: lists, shows, cancels and retries tasks, and edits the queue."""
 
 from __future__ import annotations
 
@@ -141,6 +141,13 @@ def _print_queue(session: Json) -> None:
     output.line(
         f"The queue of session {short(session['id'])} {'is paused' if session['queuePaused'] else 'is running'}."
     )
+
+
+@command(app, "retry")
+def retry(ctx: CommandContext, task: TaskId) -> None:
+    """Send the prompt of a failed or cancelled task again, with its files."""
+    answer = ctx.client.post(path("tasks", task, "retry"), {})
+    ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} is {row['status']}: {brief(row['prompt'])}"))
 
 
 @command(app, "cancel")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bough.api.cli.framework.client import Json, part, parts
-from bough.api.cli.framework.formats import brief
+from bough.api.cli.framework.formats import brief, short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.model.message import QUEUED_BASE
 
@@ -168,5 +168,8 @@ class TranscriptPrinter:
     def _note(self, message_id: str, content: Json) -> None:
         kind = str(content.get("type"))
         text = str(content.get("text") or f"({content.get('kind') or kind})")
+        if part(content, "race"):
+            # The notice that a race began has the race's id.
+            text = f"{text}\nSee its progress: bough race show {short(message_id)}"
         if self._changed(message_id, "note", text):
             self.line(clean(text), "yellow" if "stopReason" in content else NOTE_STYLES.get(kind, "dim"))

@@ -1,10 +1,10 @@
-"""Routes for tasks: list, show, edit, move and cancel."""
+"""Routes for tasks: list, show, edit, move, cancel and try again."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from litestar import Router, delete, get, patch
+from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors
@@ -48,4 +48,14 @@ async def cancel_task(services: Services, caller: Caller, task_id: Id) -> Task:
     return await services.control.cancel_task(caller, task_id)
 
 
-router = Router("/api", route_handlers=[list_tasks, get_task, patch_task, cancel_task], tags=["tasks"])
+@post(
+    "/tasks/{task_id:str}/retry",
+    status_code=202,
+    responses=errors(404, 409, 429),
+    summary="Send the prompt of a failed or cancelled task again, with its files",
+)
+async def retry_task(services: Services, caller: Caller, task_id: Id) -> Task:
+    return await services.tasks.retry(caller, task_id)
+
+
+router = Router("/api", route_handlers=[list_tasks, get_task, patch_task, cancel_task, retry_task], tags=["tasks"])

@@ -125,8 +125,12 @@ class AgentRequests:
             outcome = {"outcome": "selected", "optionId": approval.option_id}
         else:
             outcome = {"outcome": "cancelled"}
-        if approval.id in self._waiting and approval.decision == "deny":
-            self._recorder.deny(str(msgspec.json.decode(approval.tool_call).get("toolCallId", "")))
+        if approval.id in self._waiting:
+            call_id = str(msgspec.json.decode(approval.tool_call).get("toolCallId", ""))
+            if approval.decision is not None:
+                self._recorder.decide(call_id, _decision_entry(approval))
+            if approval.decision == "deny":
+                self._recorder.deny(call_id)
         await self._reply(approval.id, {"outcome": outcome})
 
     async def cancel(self) -> None:
@@ -164,3 +168,13 @@ class AgentRequests:
         with contextlib.suppress(AgentFailed):
             await self._connection.reply_error(request.id, code, message, key=f"refused:{number}")
         self._recorder.received(number)
+
+
+def _decision_entry(approval: Approval) -> dict[str, Any]:
+    """Returns the transcript's record of the answer to an approval: who gave it, how far it reaches, and why."""
+    by: dict[str, Any] = msgspec.json.decode(approval.decided_by or b"{}")
+    details = {name: by[name] for name in ("user", "scope", "because") if by.get(name)}
+    if by.get("kind") != "person":
+        details["reason"] = approval.reason
+    decision = "denied" if approval.decision == "deny" else "allowed"
+    return {"decision": decision, "by": by.get("kind", "system"), "approvalId": approval.id, **details}

@@ -15,7 +15,7 @@ from bough.core.sessions.cascades import Cascades, below
 from bough.core.store import records
 from bough.core.store.session_secrets import shown_task
 from bough.core.store.short_ids import whole_id
-from bough.core.store.sql import RACES, TASKS, WORKTREES
+from bough.core.store.sql import HOME, RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.core.trees.race.records import find_race, racer_task, racers
@@ -186,6 +186,9 @@ class RaceResults:
                 RACES.keep, id=case.race.id, session_id=result.session_id, kept=raw(result), now=change.now
             )
             if decided_by is not None and not is_told:
+                # The decision was made by looking at the result: it needs nobody any more.
+                if await change.tx.run(HOME.read, session_id=result.session_id):
+                    await records.update_session(change, result.session_id, seen_at=change.now)
                 shown = notice(kept_notice(result), result.undo_checkpoint_id)
                 await records.add_message(change, case.source.id, None, "system", shown)
                 change.audit(

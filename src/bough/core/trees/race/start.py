@@ -215,8 +215,8 @@ def ref_name(race_id: str) -> str:
 async def _add_notice(
     change: Change, source: Session, race_id: str, kind: str, prompt: str, start: StartFiles, racers: list[Branched]
 ) -> None:
-    """Adds a notice with the race's id, which clients may show as a link."""
-    text = f"Started a race of {len(racers)}: {race_name(prompt)} To see its status, run: bough race show {race_id}"
+    """Adds a notice with the race's id, which clients show as a link or a command."""
+    text = f"Started a race of {len(racers)} ({race_id}): {race_name(prompt)}"
     race = {"kind": kind, "start": start.sha, "head": start.head, "cwd": source.cwd, "sessions": racers}
     content: dict[str, Any] = {"type": "notice", "text": text, "race": race}
     after: Any = await change.tx.value(SESSIONS.take_positions, id=source.id, count=1)

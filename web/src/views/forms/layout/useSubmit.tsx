@@ -4,6 +4,7 @@ import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import { ApiError } from "@/api/client";
 import { routes } from "@/app/routes";
+import { useWhenLive } from "@/live/hooks";
 import { errorField, type FieldName, messageOf } from "./errorFields";
 import css from "./form.module.css";
 
@@ -23,6 +24,7 @@ export function useSubmit<T>(
 ): FormSubmission {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<{ error: unknown; field: FieldName; text: string } | null>(null);
+  useWhenLive(() => wrong?.error instanceof ApiError && wrong.error.code === "offline" && setWrong(null));
   const run = async () => {
     if (busy) return;
     setBusy(true);

@@ -1,6 +1,8 @@
 /** Sends prompts. A retry of the same prompt reuses its idempotency key, so that the server accepts it only once. */
 import { useState } from "react";
 import { type PromptFile, sendPrompt } from "@/api/actions";
+import { ApiError } from "@/api/client";
+import { useWhenLive } from "@/live/hooks";
 
 /** Prompts without a response yet, by session. The key belongs to the content, so that a retry after leaving and returning
  * to the page is still the same prompt. */
@@ -8,7 +10,13 @@ const unanswered = new Map<string, { key: string; content: string }>();
 
 export function useSend(sessionId: string) {
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
+  const [error, setErrorText] = useState<string | null>(null);
+  const [isOffline, setOffline] = useState(false);
+  const setError = (text: string | null) => {
+    setErrorText(text);
+    setOffline(false);
+  };
+  useWhenLive(() => isOffline && setError(null));
   const send = async (text: string, files: PromptFile[]): Promise<boolean> => {
     const body = { text, ...(files.length ? { files } : {}) };
     const content = JSON.stringify(body);
@@ -23,6 +31,7 @@ export function useSend(sessionId: string) {
       return true;
     } catch (caught) {
       setError(caught instanceof Error ? caught.message : String(caught));
+      setOffline(caught instanceof ApiError && caught.code === "offline");
       return false;
     } finally {
       setBusy(false);

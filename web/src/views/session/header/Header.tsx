@@ -44,6 +44,7 @@ export function Header({ session, treeSessions, approvals, state, actions, isPan
     queuePaused: session.queuePaused,
     queued: state.queue.length,
     asking: approvals.length,
+    failed: state.failed,
   };
   return (
     <header className={css.header}>

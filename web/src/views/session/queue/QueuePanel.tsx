@@ -68,27 +68,25 @@ export function PauseBar({ session, state }: { session: Session; state: SessionS
   const toggle = async () => {
     setBusy(true);
     await runRequest(() =>
-      state.paused ? resumeSession(session.id) : patchSession(session.id, { queuePaused: true }),
+      session.queuePaused ? resumeSession(session.id) : patchSession(session.id, { queuePaused: true }),
     );
     setBusy(false);
   };
+  const isPaused = session.queuePaused;
   const count = `${plural(state.queue.length, "prompt")} queued`;
   const reason = session.metadata.pauseReason;
   return (
     <div className={css.pauseBar}>
       <span>
         {state.queue.length === 0
-          ? `Queue ${state.paused ? "paused" : "active"}`
-          : `${count}${state.paused ? ", paused" : ""}`}
+          ? isPaused
+            ? "Paused until the next prompt"
+            : "Queue active"
+          : `${count}${isPaused ? ", paused" : ""}`}
       </span>
-      {state.paused && typeof reason === "string" && <span className={css.pauseReason}>{reason}</span>}
-      <Button
-        size="small"
-        busy={busy}
-        icon={state.paused ? <Play /> : <Pause />}
-        onClick={() => void toggle()}
-      >
-        {state.paused ? "Resume queue" : "Pause queue"}
+      {isPaused && typeof reason === "string" && <span className={css.pauseReason}>{reason}</span>}
+      <Button size="small" busy={busy} icon={isPaused ? <Play /> : <Pause />} onClick={() => void toggle()}>
+        {isPaused ? "Resume queue" : "Pause queue"}
       </Button>
     </div>
   );

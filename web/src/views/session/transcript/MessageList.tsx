@@ -16,6 +16,7 @@ import {
 } from "react";
 import { type CustomContainerComponentProps, Virtualizer, type VirtualizerHandle } from "virtua";
 import { firstLine } from "@/lib/format";
+import { wasRemovedFromQueue } from "@/lib/words";
 import { useEntry } from "@/live/hooks";
 import type { TranscriptOutline } from "@/live/transcript/transcript";
 import { Button } from "@/ui/controls/Button";
@@ -77,15 +78,26 @@ export function MessageList({
   focusMessage: string | null;
   footer: ReactNode;
 }) {
-  const { session, transcript } = useTranscriptContext();
+  const { session, transcript, tasks } = useTranscriptContext();
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const isFork = Boolean(session.forkedFromSessionId);
+  // As text: a new list of tasks comes with every event, and building the rows anew costs.
+  const removed = useMemo(
+    () => [...tasks.values()].flatMap((task) => (wasRemovedFromQueue(task) ? [task.id] : [])).join(),
+    [tasks],
+  );
   const rows = useMemo(
     () =>
-      rowsOf({ ...outline, message: (id) => transcript.entry(id)?.message, sessionId: session.id, isFork }),
-    [outline, transcript, session.id, isFork],
+      rowsOf({
+        ...outline,
+        message: (id) => transcript.entry(id)?.message,
+        sessionId: session.id,
+        isFork,
+        wasRemoved: (taskId) => removed.includes(taskId),
+      }),
+    [outline, transcript, session.id, isFork, removed],
   );
   const previousRows = useRef<Row[]>([]);
   const shift = isPrepended(previousRows.current, rows);

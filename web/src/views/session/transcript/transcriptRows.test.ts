@@ -48,6 +48,18 @@ describe("rows", () => {
     ).toEqual(["a", "task:1", "b"]);
   });
 
+  it("show a prompt that was removed from the queue after the turn that ran then, without a line", () => {
+    const removed = { wasRemoved: (taskId: string) => taskId === "2" || taskId === "3" };
+    const specs: Spec[] = [
+      ["a", "1"],
+      ["b", "2"],
+      ["c", "1"],
+      ["d", "3"],
+    ];
+    expect(keys(specs, removed)).toEqual(["a", "c", "task:1", "b", "d"]);
+    expect(keys([...specs, ["e", "4"]], removed)).toEqual(["a", "c", "task:1", "b", "d", "e", "task:4"]);
+  });
+
   it("put tool calls and thoughts close together", () => {
     const built = rows([
       ["a", "1"],

@@ -14,16 +14,20 @@ export interface RowSource {
   hasOlder: boolean;
   hasNewer: boolean;
   isFork: boolean;
+  /** Whether a task's prompt was removed from the queue, so that no turn began. */
+  wasRemoved?: (taskId: string) => boolean;
 }
 
 /** Messages that are drawn close together when they follow each other. */
 const COMPACT = new Set(["tool", "thought", "update"]);
 
-export function rowsOf({ ids, message: messageOf, sessionId, hasOlder, hasNewer, isFork }: RowSource): Row[] {
+export function rowsOf(source: RowSource): Row[] {
+  const { message: messageOf, sessionId, hasOlder, hasNewer, isFork, wasRemoved = () => false } = source;
+  const ids = withRemovedAfterTurns(source.ids, messageOf, wasRemoved);
   const lastOfTask = new Map<string, string>();
   for (const id of ids) {
     const taskId = messageOf(id)?.taskId;
-    if (taskId) lastOfTask.set(taskId, id);
+    if (taskId && !wasRemoved(taskId)) lastOfTask.set(taskId, id);
   }
   const rows: Row[] = [];
   let previousType = "";
@@ -46,6 +50,37 @@ export function rowsOf({ ids, message: messageOf, sessionId, hasOlder, hasNewer,
   }
   if (isFork && !sawOwnMessage && rows.length) rows.push({ kind: "fork", key: "fork" });
   return rows;
+}
+
+/** Moves prompts that were removed from the queue behind the turn that ran then: the server places them where the
+ * transcript ended at that moment, which is the middle of that turn. */
+function withRemovedAfterTurns(
+  ids: readonly string[],
+  messageOf: RowSource["message"],
+  wasRemoved: (taskId: string) => boolean,
+): readonly string[] {
+  const isRemoved = (id: string) => {
+    const taskId = messageOf(id)?.taskId;
+    return Boolean(taskId && wasRemoved(taskId));
+  };
+  if (!ids.some(isRemoved)) return ids;
+  const ordered: string[] = [];
+  let removed: string[] = [];
+  let turn: string | null | undefined;
+  for (const id of ids) {
+    if (isRemoved(id)) {
+      removed.push(id);
+      continue;
+    }
+    const taskId = messageOf(id)?.taskId;
+    if (taskId && taskId !== turn) {
+      ordered.push(...removed);
+      removed = [];
+      turn = taskId;
+    }
+    ordered.push(id);
+  }
+  return [...ordered, ...removed];
 }
 
 /** Whether rows were only added in front of the existing ones. */

@@ -4,6 +4,7 @@ import {
   CircleSlash,
   CircleX,
   CornerDownRight,
+  Flag,
   Info,
   MessageCircleQuestion,
   Undo2,
@@ -14,7 +15,7 @@ import { Link } from "wouter";
 import { restoreCheckpoint, runRequest } from "@/api/actions";
 import type { Message } from "@/api/types";
 import { routes } from "@/app/routes";
-import { firstLine, shortId } from "@/lib/format";
+import { firstLine, plainText, shortId } from "@/lib/format";
 import { endedEarly, TASK_STATUS_NAMES } from "@/lib/words";
 import { Code } from "@/ui/code/Code";
 import { Button } from "@/ui/controls/Button";
@@ -60,7 +61,7 @@ export function ChildReport({ message: { id, content } }: Props) {
         <Fold
           name={`${id} last`}
           variant="small"
-          line={`Last message: ${firstLine(lastMessage.replaceAll(/[*_`#]/g, ""), 90)}`}
+          line={`Last message: ${firstLine(plainText(lastMessage), 90)}`}
         >
           {() => <Markdown text={lastMessage} />}
         </Fold>
@@ -134,8 +135,21 @@ function Undo({ checkpointId }: { checkpointId: string }) {
   );
 }
 
-export function Notice({ message: { content } }: Props) {
-  const words = text(content.text);
+/** Shows what helps to report an error: its code and the agent's last output. */
+function ErrorDetails({ name, content }: { name: string; content: Message["content"] }) {
+  const details = [text(content.code) && `Error code: ${text(content.code)}`, text(content.stderr)]
+    .filter(Boolean)
+    .join("\n\n");
+  return details ? (
+    <Fold name={name} variant="small" line="Details">
+      {() => <Code text={details} bare />}
+    </Fold>
+  ) : null;
+}
+
+export function Notice({ message: { id, content } }: Props) {
+  // The link has the race's id.
+  const words = content.race ? text(content.text).replace(` (${id})`, "") : text(content.text);
   const checkpoint = text(content.undoCheckpointId);
   return (
     <div
@@ -143,13 +157,16 @@ export function Notice({ message: { content } }: Props) {
       data-kind={endedEarly(content.stopReason) ? "early" : content.type}
       role={content.type === "error" ? "alert" : undefined}
     >
-      <span aria-hidden>{checkpoint ? <Undo2 /> : ICONS[content.type]}</span>
+      <span aria-hidden>{checkpoint ? <Undo2 /> : content.race ? <Flag /> : ICONS[content.type]}</span>
       <div className={css.words}>
         {withShortIds(words)}
         {checkpoint && <Undo checkpointId={checkpoint} />}
-        {content.type === "error" && text(content.code) && (
-          <code className={css.code}>{text(content.code)}</code>
-        )}
+        {content.race ? (
+          <Link href={routes.race(id)} className={css.link}>
+            View race
+          </Link>
+        ) : null}
+        {content.type === "error" && <ErrorDetails name={`${id} details`} content={content} />}
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 /** Shows a prompt: who sent it, its text and its files. */
 
 import { useQuery } from "@tanstack/react-query";
-import { Bot, Clock, CornerDownRight, File as FileIcon, MessageCircleQuestion } from "lucide-react";
+import { Bot, Clock, CornerDownRight, File as FileIcon, ListX, MessageCircleQuestion } from "lucide-react";
 import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
 import { runRequest } from "@/api/actions";
@@ -9,10 +9,12 @@ import { client, fileQuery, useMe } from "@/api/queries";
 import type { FileNote, Message, Task } from "@/api/types";
 import { routes } from "@/app/routes";
 import { openFile } from "@/lib/files";
-import { bytes } from "@/lib/format";
+import { bytes, firstLine } from "@/lib/format";
+import { wasRemovedFromQueue } from "@/lib/words";
 import { foldLines } from "@/ui/code/foldLines";
 import { Button } from "@/ui/controls/Button";
 import { useFold, useTaskOf } from "../TranscriptContext";
+import { Fold } from "./Fold";
 import css from "./Prompt.module.css";
 
 /** Longer prompts are folded. */
@@ -80,6 +82,16 @@ export const Prompt = memo(function Prompt({ message, text }: { message: Message
   const shown = useMemo(() => foldLines(text, false, false, MAX_LINES), [text]);
   const long = shown.folded || text.length > MAX_LENGTH;
   const files = message.content.files ?? [];
+  if (task && wasRemovedFromQueue(task))
+    return (
+      <Fold
+        name={`${message.id} removed`}
+        icon={<ListX />}
+        line={`Removed from the queue: ${firstLine(text, 90)}`}
+      >
+        {() => <div className={css.text}>{text}</div>}
+      </Fold>
+    );
   return (
     <div className={css.prompt} data-agent={task?.sourceSessionId ? "" : undefined}>
       <div className={css.who}>

@@ -30,12 +30,7 @@ export function ToolBody({ message, state }: { message: Message; state: ToolStat
     (location) => !files.some((file) => file.path === location.path),
   );
   const childId = sessionIdOf(content);
-  const note = [content.result?.note, (content.permission as { reason?: string } | undefined)?.reason]
-    .filter(
-      (part): part is string =>
-        typeof part === "string" && (state === "denied" || part === content.result?.note),
-    )
-    .join(" ");
+  const note = typeof content.result?.note === "string" ? content.result.note : "";
   const isPlain = !files.length && !terminal;
   return (
     <div className={css.body}>

@@ -1,7 +1,7 @@
 /** Reads a tool call's message: its state, the edits it made and the output it printed. Agents report these differently. */
 import type { Content, Message } from "@/api/types";
 
-export type ToolState = "running" | "ok" | "failed" | "denied" | "unfinished";
+export type ToolState = "running" | "waiting" | "ok" | "failed" | "denied" | "unfinished";
 
 export interface FileEdit {
   path: string;
@@ -16,17 +16,19 @@ const asText = (value: unknown): string | null => (typeof value === "string" ? v
 const asObjects = (value: unknown): Json[] =>
   Array.isArray(value) ? value.map(asObject).filter((item): item is Json => item !== null) : [];
 
-/** `taskEnded` tells that a call without a result will never get one. */
-export function toolState(content: Content, taskEnded: boolean): ToolState {
+/** `taskEnded` tells that a call without a result will never get one, `isAsked` that a person is asked about it. */
+export function toolState(content: Content, taskEnded: boolean, isAsked = false): ToolState {
   const status = asText(content.result?.status);
   if (asObject(content.permission)?.decision === "denied" || content.result?.denied === true) return "denied";
   if (status === "completed") return "ok";
   if (status === "failed") return "failed";
-  return taskEnded ? "unfinished" : "running";
+  if (taskEnded) return "unfinished";
+  return isAsked ? "waiting" : "running";
 }
 
 export const STATE_LABELS: Record<ToolState, string> = {
   running: "Running",
+  waiting: "Needs your approval",
   ok: "Done",
   failed: "Failed",
   denied: "Denied",

@@ -1,10 +1,13 @@
 /** Ends a turn in the transcript: its status, duration and cost, and actions on its changes. */
-import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, Undo2 } from "lucide-react";
-import { memo, type ReactNode, useCallback, useEffect, useReducer, useRef, useState } from "react";
+import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, RotateCw, Undo2 } from "lucide-react";
+import { memo, type ReactNode, useCallback, useRef, useState } from "react";
+import { retryTask, runRequest } from "@/api/actions";
+import { useMay } from "@/api/queries";
 import type { Task } from "@/api/types";
 import { clockTime, duration, money, plural, tokens } from "@/lib/format";
-import { endedEarly, hasEnded, taskStatusName } from "@/lib/words";
-import { useEvents } from "@/live/hooks";
+import { endedEarly, hasEnded, taskStatusName, wasRemovedFromQueue } from "@/lib/words";
+import { useServerClock } from "@/live/clock";
+import { useConnection, useEvents } from "@/live/hooks";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
 import { useTaskOf, useTranscriptContext } from "../TranscriptContext";
@@ -18,20 +21,9 @@ const secondsOf = (task: Task, now: number) =>
     ? ((task.endedAt ? Date.parse(task.endedAt) : now) - Date.parse(task.startedAt)) / 1000
     : null;
 
-/** Draws a component again every second. */
-function useSeconds(active: boolean): void {
-  const [, tick] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => {
-    if (!active) return;
-    const timer = setInterval(tick, 1000);
-    return () => clearInterval(timer);
-  }, [active]);
-}
-
 function Elapsed({ task }: { task: Task }) {
   const over = hasEnded(task.status);
-  useSeconds(!over);
-  const seconds = secondsOf(task, Date.now());
+  const seconds = secondsOf(task, useServerClock(!over));
   return seconds === null ? null : <span>{duration(Math.max(0, over ? seconds : Math.floor(seconds)))}</span>;
 }
 
@@ -48,9 +40,10 @@ function Silence({ task }: { task: Task }) {
       [sessionId],
     ),
   );
-  useSeconds(true);
-  const since = silentSince(transcript, task, heardAt.current, Date.now());
-  return since === null ? null : (
+  const now = useServerClock(true);
+  const isLive = useConnection().state === "live";
+  const since = silentSince(transcript, task, heardAt.current, now);
+  return since === null || !isLive ? null : (
     <span className={css.silent} role="status">
       Agent silent since {clockTime(since)}
     </span>
@@ -79,6 +72,29 @@ function factsOf(task: Task): ReactNode[] {
       </Badge>
     ),
   ];
+}
+
+/** Sends the prompt of a failed turn again, with its files. Only the latest turn has the button: an earlier prompt would
+ * come out of order. */
+function TryAgain({ task }: { task: Task }) {
+  const { session, tasks } = useTranscriptContext();
+  const mayWork = useMay("operator");
+  const [busy, setBusy] = useState(false);
+  const isLatest = ![...tasks.values()].some(
+    (other) => other.position > task.position && !wasRemovedFromQueue(other),
+  );
+  const canGoOn = session.status !== "error" || session.metadata.reason === "marked_failed";
+  if (!mayWork || !isLatest || !canGoOn || task.sessionId !== session.id) return null;
+  const retry = async () => {
+    setBusy(true);
+    await runRequest(() => retryTask(task.id));
+    setBusy(false);
+  };
+  return (
+    <Button size="small" icon={<RotateCw />} busy={busy} onClick={() => void retry()}>
+      Try again
+    </Button>
+  );
 }
 
 export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
@@ -110,6 +126,7 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
       </div>
       {over && (
         <div className={css.actions}>
+          {task.status === "failed" && <TryAgain task={task} />}
           {hasFiles && (
             <>
               <Button variant="quiet" size="small" icon={<FileDiff />} onClick={() => setDialog("changes")}>

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,7 +172,7 @@ async def choose(page: Page, label: str) -> None:
     await page.get_by_role("menuitem", name=label).click()
 
 
-def said(where: Page | Locator, text: str) -> Locator:
+def said(where: Page | Locator, text: str | re.Pattern[str]) -> Locator:
     """Returns the answer in a transcript that consists of this text, without its copy in the live region."""
     return where.get_by_role("article", name="Answer").get_by_text(text, exact=True)
 

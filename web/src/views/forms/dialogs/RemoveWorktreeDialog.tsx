@@ -1,10 +1,10 @@
 /** Removes a worktree, after showing what would be lost with it. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { completeSession, removeWorktree, runRequest } from "@/api/actions";
 import { client, lossesQuery, sessionsQuery } from "@/api/queries";
 import type { Losses, Worktree } from "@/api/types";
-import { Link } from "wouter";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { sessionName } from "@/lib/words";

@@ -192,6 +192,10 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_sessions_stop",
         "agor_worktrees_create",
         "agor_worktrees_update",
+        "agor_worktrees_commit",
+        "agor_worktrees_update_branch",
+        "agor_worktrees_merge",
+        "agor_worktrees_push",
     ),
 }
 TOOLS: dict[str, Role] = {name: role for role, names in _TOOLS.items() for name in names}

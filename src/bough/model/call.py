@@ -54,5 +54,7 @@ class Claim(msgspec.Struct, kw_only=True, frozen=True):
     servers: tuple[str, ...] = ()
     # Whether a worktree is created, in which the repository's setup command runs.
     sets_up: bool = False
+    # Why a person decides about this every time, whatever the mode of the caller.
+    reason_to_ask: str | None = None
     # The repository in which something is created or changed.
     repo: str | None = None

@@ -37,6 +37,12 @@ PLACES = (
     "agor_boards_list",
     "agor_mcp_servers_list",
 )
+FINISHING = (
+    "agor_worktrees_commit",
+    "agor_worktrees_update_branch",
+    "agor_worktrees_merge",
+    "agor_worktrees_push",
+)
 PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
 # About four characters make a token.
 MOST_TOKENS = 6_000
@@ -65,6 +71,10 @@ TAKES = {
     "agor_repos_list": "limit? offset?",
     "agor_boards_list": "limit? offset?",
     "agor_mcp_servers_list": "limit? offset?",
+    "agor_worktrees_commit": "worktreeId message files? dryRun?",
+    "agor_worktrees_update_branch": "worktreeId how? dryRun?",
+    "agor_worktrees_merge": "worktreeId how? dryRun?",
+    "agor_worktrees_push": "worktreeId dryRun?",
     "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? enableCallback?",
     "send_to_session": "sessionId message",
     "get_session_status": "sessionId",
@@ -87,7 +97,7 @@ async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
 
 async def test_all_tools_are_listed(mcp: Mcp) -> None:
     """5a, 5b: Lists every tool of both sections in a fixed order."""
-    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *PLAIN)
+    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *FINISHING, *PLAIN)
 
 
 async def test_the_list_is_short(mcp: Mcp) -> None:
@@ -131,7 +141,14 @@ async def test_annotations(mcp: Mcp) -> None:
     def having(hint: str) -> set[str]:
         return {name for name, tool in tools.items() if tool["annotations"][hint]}
 
-    creating = {*CHANGING, "agor_worktrees_create", "agor_worktrees_update", "create_session", "send_to_session"}
+    creating = {
+        *CHANGING,
+        *FINISHING,
+        "agor_worktrees_create",
+        "agor_worktrees_update",
+        "create_session",
+        "send_to_session",
+    }
     assert having("readOnlyHint") == set(tools) - creating
     assert having("destructiveHint") == {"agor_sessions_stop"}
     twice = {"agor_sessions_update", "agor_sessions_stop", "agor_worktrees_update"}

@@ -16,6 +16,7 @@ from bough.core.checkpoints.take import Checkpoints, busy
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
 from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns
 from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
+from bough.core.finish.overlap import Overlaps
 from bough.core.finish.push import plan_push
 from bough.core.finish.requests import (
     CommitBody,
@@ -69,19 +70,30 @@ class Finishing:
         self._store = store
         self._checkpoints = checkpoints
         self._tasks = tasks
+        self._overlaps = Overlaps()
         self._running: set[asyncio.Task[Finished]] = set()
 
     async def state(self, worktree_id: str) -> FinishState:
         """Returns how far the work is, with a proposed commit message."""
 
-        async def work(tx: Tx) -> tuple[Worktree, Repo, list[str], ProposedMessage]:
+        async def work(tx: Tx) -> tuple[Worktree, Repo, list[Worktree], list[str], ProposedMessage]:
             row, repo = await find_rows(tx, worktree_id)
+            others = await tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)
             running = sorted({task.session_id for task in await busy(tx, row.path)})
-            return row, repo, running, await propose_message(tx, row.id, row.name)
+            return row, repo, others, running, await propose_message(tx, row.id, row.name)
 
-        row, repo, running, proposed = await self._store.read(work)
+        row, repo, others, running, proposed = await self._store.read(work)
         await self._checkpoints.check_folder(row.path)
-        return await read_finish_state(await read_folder(row, repo), running, proposed)
+        folder = await read_folder(row, repo)
+        overlaps = await self._overlaps.find(row, [other for other in others if await self._is_inside(other)])
+        return await read_finish_state(folder, overlaps, running, proposed)
+
+    async def _is_inside(self, row: Worktree) -> bool:
+        """Returns whether a worktree can be read: it is ready, and leads nowhere else."""
+        with contextlib.suppress(Denied):
+            await self._checkpoints.check_folder(row.path)
+            return row.status == "ready"
+        return False
 
     async def commit(self, caller: Caller, worktree_id: str, body: CommitBody) -> Finished:
         """Commits chosen files."""

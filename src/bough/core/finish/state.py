@@ -8,6 +8,7 @@ import msgspec
 from bough.core.finish.commit import ProposedMessage
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base
 from bough.core.finish.merge import LastMerge, last_merge
+from bough.core.finish.overlap import Overlap
 from bough.core.finish.requests import MOST_NAMED
 from bough.errors import Conflict
 from bough.git.decode import shown
@@ -48,6 +49,7 @@ class FinishState(msgspec.Struct, rename="camel"):
     - `unfinished`: the merge, rebase or the like in progress.
     - `merged`: whether the last commit has been merged into the base, also by a squash.
     - `lastMerge`: the merge that can be undone.
+    - `overlaps`: other worktrees of the repository that changed the same files.
     - `running`: the sessions whose turns run there.
     - `proposed`: a commit message from the last turn."""
 
@@ -65,11 +67,14 @@ class FinishState(msgspec.Struct, rename="camel"):
     remote: RemoteState
     merged: bool
     last_merge: LastMerge | None
+    overlaps: list[Overlap]
     running: list[str]
     proposed: ProposedMessage
 
 
-async def read_finish_state(folder: WorktreeFolder, running: list[str], proposed: ProposedMessage) -> FinishState:
+async def read_finish_state(
+    folder: WorktreeFolder, overlaps: list[Overlap], running: list[str], proposed: ProposedMessage
+) -> FinishState:
     """Reads the state from git."""
     changes = await uncommitted(folder.where.top)
     base, checkout, counted = None, None, None
@@ -97,6 +102,7 @@ async def read_finish_state(folder: WorktreeFolder, running: list[str], proposed
         remote=await _remote(folder),
         merged=merge is not None and merge.tip == folder.head,
         last_merge=merge,
+        overlaps=overlaps,
         running=running,
         proposed=proposed,
     )

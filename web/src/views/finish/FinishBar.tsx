@@ -73,6 +73,11 @@ export function FinishBar({ worktreeId }: { worktreeId: string }) {
           <Badge tone="waiting">{state.unfinished} in progress</Badge>
         )}
         {state.merged && <Badge tone="done">Merged</Badge>}
+        {state.overlaps.map((overlap) => (
+          <Badge key={overlap.worktreeId} tone="waiting" title={overlap.files.join("\n")}>
+            {plural(overlap.filesTotal, "file")} also changed in {overlap.name}
+          </Badge>
+        ))}
         <span>{finishWords(state).join(" · ")}</span>
       </p>
       {mayWork && (

@@ -43,6 +43,9 @@ def _print_state(state: Json) -> None:
             ("running", ", ".join(short(item) for item in state["running"])),
         ]
     )
+    for overlap in state["overlaps"]:
+        names = ", ".join(overlap["files"][:3]) + (", …" if overlap["filesTotal"] > 3 else "")
+        output.line(clean(f"also changed in {overlap['name']}: {names}"))
     for file in state["files"]:
         output.line(f"{file['status']:<12} {clean(file['path'])}")
     if state["filesTotal"] > len(state["files"]):

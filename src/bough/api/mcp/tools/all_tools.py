@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.api.mcp.tools import basic, read, session, worktrees
+from bough.api.mcp.tools import basic, finish, read, session, worktrees
 from bough.api.mcp.tools.base import Tool
 
 TOOLS: tuple[Tool[Any], ...] = (
     *session.TOOLS,
     *read.TOOLS,
     *worktrees.TOOLS,
+    *finish.TOOLS,
     *basic.TOOLS,
 )

@@ -61,6 +61,7 @@ _ROUTES: dict[Needed, str] = {
         GET /api/repos/{repo_id}/git
         GET /api/repos/{repo_id}/worktrees
         GET /api/reviews/{kind}/{subject_id}
+        GET /api/reviews/{kind}/{subject_id}/comments
         GET /api/reviews/{kind}/{subject_id}/file
         GET /api/search
         GET /api/sessions

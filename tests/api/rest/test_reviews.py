@@ -233,12 +233,14 @@ async def test_plans_and_messages_get_comments(server: Running) -> None:
     await server.client.post(f"{address}/comments", {"messageId": messages["plan"]["id"], "body": "Look twice."})
     quoted = {"messageId": messages["text"]["id"], "quote": "leap", "body": "Walk."}
     await server.client.post(f"{address}/comments", quoted)
+    listed = await server.client.get(f"{address}/comments")
+    assert listed["drafts"] == 2 and [item["body"] for item in listed["comments"]] == ["Look twice.", "Walk."]
     sent = await server.client.post(f"{address}/send", {})
     assert "On your plan:\n\n> - Look\n> - Leap\n\nLook twice." in sent["task"]["prompt"]
     assert "On your message:\n\n> leap\n\nWalk." in sent["task"]["prompt"]
     await server.client.wait_task(sent["task"]["id"], "completed")
-    comments = (await review(server, "session", session))["comments"]
-    assert [item["status"] for item in comments] == ["answered", "answered"]
+    for comments in (await review(server, "session", session), await server.client.get(f"{address}/comments")):
+        assert [item["status"] for item in comments["comments"]] == ["answered", "answered"]
     other = await server.client.session(session["repoId"])
     wrong = await server.client.http.post(f"/api/reviews/session/{other['id']}/comments", json=quoted)
     refused(wrong, 400, "bad_comment")

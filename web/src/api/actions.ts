@@ -81,6 +81,35 @@ export const setTranscriptLimit = (sessionId: string, limit: number | null) =>
 export const setBudget = (sessionId: string, body: Schemas["BudgetBody"]) =>
   dataOf(api.PUT("/api/sessions/{sessionId}/budget", { ...of(sessionId), body }));
 
+const review = (kind: "worktree" | "session" | "task", subjectId: string) => ({ path: { kind, subjectId } });
+export const addComment = (
+  kind: "worktree" | "session" | "task",
+  subjectId: string,
+  body: Schemas["NewComment"],
+) => dataOf(api.POST("/api/reviews/{kind}/{subjectId}/comments", { params: review(kind, subjectId), body }));
+export const editComment = (commentId: string, body: Schemas["CommentPatch"]) =>
+  dataOf(api.PATCH("/api/review-comments/{commentId}", { params: { path: { commentId } }, body }));
+export const removeComment = (commentId: string) =>
+  dataOf(api.DELETE("/api/review-comments/{commentId}", { params: { path: { commentId } } }));
+export const viewFile = (
+  kind: "worktree" | "session" | "task",
+  subjectId: string,
+  body: Schemas["ViewedFile"],
+) => dataOf(api.PUT("/api/reviews/{kind}/{subjectId}/viewed", { params: review(kind, subjectId), body }));
+/** Sends all comments of a draft as one prompt. The same `key` means the same draft, so it is never sent twice. */
+export const sendReview = (
+  kind: "worktree" | "session" | "task",
+  subjectId: string,
+  body: Schemas["SendReview"],
+  key: string,
+) =>
+  dataOf(
+    api.POST("/api/reviews/{kind}/{subjectId}/send", {
+      params: { ...review(kind, subjectId), header: { "Idempotency-Key": key } },
+      body,
+    }),
+  );
+
 /** Runs a request from a button and shows a refusal as a toast; returns whether it succeeded. */
 export async function runRequest(work: () => Promise<unknown>): Promise<boolean> {
   try {

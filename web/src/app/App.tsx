@@ -19,6 +19,7 @@ const Board = lazy(() => import("@/views/board/Board"));
 const Tree = lazy(() => import("@/views/tree/Tree"));
 const Compare = lazy(() => import("@/views/compare/Compare"));
 const Race = lazy(() => import("@/views/race/Race"));
+const Review = lazy(() => import("@/views/review/Review"));
 const Session = lazy(() => import("@/views/session/Session"));
 const Search = lazy(() => import("@/views/search/Search"));
 const NewSession = lazy(() => import("@/views/new-session/NewSession"));
@@ -56,6 +57,7 @@ export function App() {
                   {(params) => <Compare params={params} />}
                 </Route>
                 <Route path="/tree/:sessionId" component={Tree} />
+                <Route path="/review/:kind/:subjectId">{(params) => <Review params={params} />}</Route>
                 <Route path="/race/:raceId" component={Race} />
                 <Route path="/session/:sessionId">
                   {({ sessionId }) => <Session key={sessionId} sessionId={sessionId} />}

@@ -8,6 +8,7 @@ export const routes = {
   compare: (sessionId: string, left: string, right: string) => `/tree/${sessionId}/compare/${left}/${right}`,
   session: (sessionId: string, messageId?: string) =>
     `/session/${sessionId}${messageId ? `?message=${messageId}` : ""}`,
+  review: (kind: "worktree" | "session" | "task", id: string) => `/review/${kind}/${id}`,
   race: (raceId: string) => `/race/${raceId}`,
   search: (words = "") => (words ? `/search?q=${encodeURIComponent(words)}` : "/search"),
   new: "/new",

@@ -10,7 +10,19 @@ const BATCH_DELAY = 200;
 /** Queries to refetch when a record of a kind changes. */
 const DEPENDENT_QUERIES: Record<string, string[]> = {
   session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks", "transcriptSize"],
-  task: ["home", "cards", "tree", "race", "raceDiff", "sessionDiff", "words", "budget", "finish"],
+  task: [
+    "home",
+    "cards",
+    "tree",
+    "race",
+    "raceDiff",
+    "sessionDiff",
+    "review",
+    "reviewComments",
+    "words",
+    "budget",
+    "finish",
+  ],
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],

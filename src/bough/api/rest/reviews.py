@@ -10,7 +10,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
 from bough.core.review.drafts import CommentPatch, NewComment, Viewed, ViewedFile
 from bough.core.review.files import FileReview
-from bough.core.review.service import Review, SendReview, SentReview
+from bough.core.review.service import Review, ReviewComments, SendReview, SentReview
 from bough.errors import Invalid
 from bough.model.review import Comment, SubjectKind
 
@@ -38,6 +38,15 @@ async def get_reviewed_file(
     whole: Annotated[bool, QueryParameter(description="Include all unchanged lines.")] = False,
 ) -> FileReview:
     return await services.reviews.file(_kind(kind), subject_id, path, whole=whole)
+
+
+@get(
+    "/reviews/{kind:str}/{subject_id:str}/comments",
+    responses=errors(404, 409),
+    summary="List your draft and all sent comments",
+)
+async def list_comments(services: Services, caller: Caller, kind: Kind, subject_id: Id) -> ReviewComments:
+    return await services.reviews.comments(caller, _kind(kind), subject_id)
 
 
 @put(
@@ -96,6 +105,7 @@ router = Router(
     route_handlers=[
         get_review,
         get_reviewed_file,
+        list_comments,
         view_file,
         add_comment,
         edit_comment,

@@ -54,6 +54,13 @@ class Review(msgspec.Struct, rename="camel"):
     note: str | None
 
 
+class ReviewComments(msgspec.Struct, rename="camel"):
+    """The caller's draft and all sent comments, at the lines that they were written about."""
+
+    comments: list[Comment]
+    drafts: int
+
+
 class SendReview(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Sends the draft to a session that works in the subject's folder; `note` begins the prompt. An ended session is
     refused unless `resume` is set."""
@@ -94,15 +101,11 @@ class Reviews:
         files = await self._files.list(subject.cwd, versions)
         params = {"kind": subject.kind, "id": subject.id, "person": caller.own_id}
 
-        async def read(tx: Tx) -> tuple[list[CommentRow], dict[str, str], set[str], list[SessionUse]]:
-            rows = await tx.all(REVIEWS.of_subject, CommentRow, **params, limit=MOST_SHOWN)
+        async def read(tx: Tx) -> tuple[list[CommentRow], set[str], dict[str, str], list[SessionUse]]:
             viewed = dict(await tx.all(REVIEWS.viewed, tuple[str, str], **params))
-            ids = tuple({row.task_id for row in rows if row.task_id is not None})
-            tasks = await tx.all(REVIEWS.statuses, _TaskStatus, ids=ids) if ids else []
-            done = {task.id for task in tasks if task.status == "completed"}
-            return rows[::-1], viewed, done, await sessions_of(tx, subject)
+            return *await _comments(tx, caller, subject), viewed, await sessions_of(tx, subject)
 
-        rows, viewed, done, sessions = await self._store.read(read)
+        rows, done, viewed, sessions = await self._store.read(read)
         places = Places(subject.cwd, versions.new)
         comments = [await _shown(caller, places, row, done) for row in rows]
         counts = Counter(comment.path for comment in comments)
@@ -126,6 +129,17 @@ class Reviews:
             truncated=len(files) > MOST_FILES,
             note=" ".join(note) or None,
         )
+
+    async def comments(self, caller: Caller, kind: SubjectKind, subject_id: str) -> ReviewComments:
+        """Returns the comments of a review without looking at its files."""
+
+        async def read(tx: Tx) -> tuple[list[CommentRow], set[str]]:
+            subject, _ = await find_subject(tx, kind, subject_id)
+            return await _comments(tx, caller, subject)
+
+        rows, done = await self._store.read(read)
+        comments = [await _shown(caller, None, row, done) for row in rows]
+        return ReviewComments(comments, sum(comment.sent_at is None for comment in comments))
 
     async def file(self, kind: SubjectKind, subject_id: str, path: str, *, whole: bool = False) -> FileReview:
         """Returns the change of one file, with its unchanged lines if `whole`."""
@@ -215,9 +229,20 @@ class Reviews:
         return await self._store.write_once(caller, scope, request, SentReview, work)
 
 
-async def _shown(caller: Caller, places: Places, row: CommentRow, done: set[str]) -> Comment:
-    """Builds a comment with its current place. One on a message is answered when the turn that it began is over."""
-    place = await places.find(row) if row.path is not None else None
+async def _comments(tx: Tx, caller: Caller, subject: Subject) -> tuple[list[CommentRow], set[str]]:
+    """Returns the comments that the caller sees, oldest first, and the completed tasks among those they were sent
+    in."""
+    params = {"kind": subject.kind, "id": subject.id, "person": caller.own_id}
+    rows = await tx.all(REVIEWS.of_subject, CommentRow, **params, limit=MOST_SHOWN)
+    ids = tuple({row.task_id for row in rows if row.task_id is not None})
+    tasks = await tx.all(REVIEWS.statuses, _TaskStatus, ids=ids) if ids else []
+    return rows[::-1], {task.id for task in tasks if task.status == "completed"}
+
+
+async def _shown(caller: Caller, places: Places | None, row: CommentRow, done: set[str]) -> Comment:
+    """Builds a comment with its current place, or without `places` with the one that it was written about. One on a
+    message is answered when the turn that it began is over."""
+    place = await places.find(row) if places is not None and row.path is not None else _written_place(row)
     changed = place is None if row.path is not None else row.task_id in done
     unsent: CommentStatus = "outdated" if changed else "draft"
     sent: CommentStatus = "answered" if changed else "sent"

@@ -2,6 +2,7 @@
 export * from "./approvals";
 export * from "./cache";
 export * from "./overview";
+export * from "./reviews";
 export * from "./server";
 export * from "./sessions";
 export * from "./trees";

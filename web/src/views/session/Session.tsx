@@ -1,7 +1,7 @@
 /** The view of one session: header, transcript with pending approvals, composer, and side panel. */
 import { useQuery } from "@tanstack/react-query";
 import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
-import { useSearchParams } from "wouter";
+import { useLocation, useSearchParams } from "wouter";
 import { ApiError } from "@/api/client";
 import { approvalsQuery, useMay, useSession, useTasks, useTree } from "@/api/queries";
 import type { Approval, Session as SessionRecord, Task } from "@/api/types";
@@ -13,6 +13,7 @@ import { sessionName } from "@/lib/words";
 import { useTranscript } from "@/live/hooks";
 import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import { FinishBar } from "@/views/finish/FinishBar";
+import { SessionDraftBar } from "@/views/review/SessionDraftBar";
 import { Composer, type ComposerHandle } from "./composer/Composer";
 import { Header } from "./header/Header";
 import { sessionActions } from "./header/sessionActions";
@@ -89,10 +90,14 @@ function LoadedSession({
 
   const [openDialog, setOpenDialog] = useState<{ dialog: SessionDialog; taskId?: string } | null>(null);
   const mayWork = useMay("operator");
-  const actions = sessionActions(session, state, (dialog) => {
+  const [, navigate] = useLocation();
+  const openAction = (dialog: SessionDialog) => {
     setOpenDialog({ dialog });
     onDeleting(dialog === "delete");
-  }).filter(({ group }) => mayWork || group === "export");
+  };
+  const actions = sessionActions(session, state, openAction, navigate).filter(
+    ({ group }) => mayWork || group === "export",
+  );
   // A stable function: a new one would redraw every message in sight.
   const forkFrom = useCallback((taskId: string) => setOpenDialog({ dialog: "fork", taskId }), []);
   const composer = useRef<ComposerHandle>(null);
@@ -163,6 +168,7 @@ function LoadedSession({
           </div>
           <div className={css.below}>
             <SessionBanner session={session} state={state} onFork={() => setOpenDialog({ dialog: "fork" })} />
+            {mayWork && <SessionDraftBar session={session} />}
             <ModeNotice session={session} task={state.currentTask} />
             {!(isWide && isDocked && tab === "queue") && (
               <QueueStrip state={state} onOpen={() => showTab("queue")} />

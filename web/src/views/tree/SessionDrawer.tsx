@@ -1,5 +1,5 @@
 /** Shows one session beside the tree: its transcript, approvals and a prompt box. */
-import { ArrowUpRight, GitBranchPlus, Send, X } from "lucide-react";
+import { ArrowUpRight, GitBranchPlus, MessageSquareCode, Send, X } from "lucide-react";
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { promptSession, runRequest } from "@/api/actions";
@@ -57,6 +57,9 @@ export function SessionDrawer({ node, onClose, onSpawn }: SessionDrawerProps) {
         <div className={css.line}>
           <ButtonLink href={routes.session(node.id)} size="small" variant="primary" icon={<ArrowUpRight />}>
             Open
+          </ButtonLink>
+          <ButtonLink href={routes.review("session", node.id)} size="small" icon={<MessageSquareCode />}>
+            Review
           </ButtonLink>
           <Button size="small" icon={<GitBranchPlus />} onClick={onSpawn}>
             New child

@@ -6,6 +6,7 @@ import {
   FolderOpen,
   GitMerge,
   LayoutDashboard,
+  MessageSquareCode,
   NotebookPen,
   Plus,
   Trash2,
@@ -118,6 +119,12 @@ function CardMenu({ card }: { card: Card }) {
         <>
           <MenuItem icon={<FileDiff />} onSelect={() => act("diff", card)}>
             Show changes
+          </MenuItem>
+          <MenuItem
+            icon={<MessageSquareCode />}
+            onSelect={() => card.worktree && navigate(routes.review("worktree", card.worktree.id))}
+          >
+            Review changes
           </MenuItem>
           <MenuItem icon={<GitMerge />} onSelect={() => act("finish", card)}>
             Finish work…

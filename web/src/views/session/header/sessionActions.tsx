@@ -10,6 +10,7 @@ import {
   GitFork,
   Link2,
   MessageCircleQuestion,
+  MessageSquareCode,
   Play,
   Square,
   Trash2,
@@ -89,6 +90,7 @@ export function sessionActions(
   session: Session,
   state: SessionState,
   open: (dialog: SessionDialog) => void,
+  navigate: (path: string) => void,
 ): SessionAction[] {
   const { id } = session;
   const isActive = session.status === "active";
@@ -120,6 +122,15 @@ export function sessionActions(
           },
         ]
       : []),
+    {
+      id: "review",
+      label: "Review",
+      icon: <MessageSquareCode />,
+      keys: "v",
+      button: "often",
+      group: "export",
+      run: () => navigate(routes.review("session", id)),
+    },
     {
       id: "fork",
       label: "Fork",

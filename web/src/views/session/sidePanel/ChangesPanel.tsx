@@ -1,9 +1,10 @@
 /** Shows the changes in a session's folder since the session started. */
-import { FileCheck, RotateCw } from "lucide-react";
+import { FileCheck, MessageSquareCode, RotateCw } from "lucide-react";
 import { useSessionDiff } from "@/api/queries";
 import type { Session, Task } from "@/api/types";
+import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
-import { IconButton } from "@/ui/controls/Button";
+import { ButtonLink, IconButton } from "@/ui/controls/Button";
 import { DiffView } from "@/ui/diff/DiffView";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { lastTurnEnd } from "../useMarkSeen";
@@ -25,6 +26,9 @@ export function ChangesPanel({ session, tasks }: { session: Session; tasks: Task
             <span>{plural(diff.files.length, "file")}</span>
             <span className={css.added}>+{diff.additions}</span>
             <span className={css.removed}>−{diff.deletions}</span>
+            <ButtonLink href={routes.review("session", session.id)} size="small" icon={<MessageSquareCode />}>
+              Review
+            </ButtonLink>
             <IconButton label="Refresh" size="small" onClick={() => void query.refetch()}>
               <RotateCw />
             </IconButton>

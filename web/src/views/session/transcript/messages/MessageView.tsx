@@ -4,6 +4,7 @@ import { useEntry } from "@/live/hooks";
 import type { TranscriptEntry } from "@/live/transcript/transcript";
 import { CopyButton } from "@/ui/code/Code";
 import { Markdown } from "@/ui/markdown/Markdown";
+import { MessageComment } from "@/views/review/MessageComment";
 import { useTranscriptContext } from "../TranscriptContext";
 import { ToolCall } from "../tools/ToolCall";
 import { copyTextOf } from "../tools/toolMessage";
@@ -99,6 +100,7 @@ export const MessageView = memo(function MessageView({
       {contentsOf(entry)}
       <div className={css.tools}>
         <time dateTime={message.createdAt}>{formatTime(message.createdAt)}</time>
+        <MessageComment message={message} text={copyTextOf(message, entry.text)} />
         <CopyButton text={copyTextOf(message, entry.text)} label="Copy message" />
       </div>
     </article>

@@ -2,9 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { taskDiffQuery } from "@/api/queries";
 import type { Task } from "@/api/types";
+import { routes } from "@/app/routes";
 import { firstLine, plural } from "@/lib/format";
 import { usePref } from "@/lib/prefs";
 import { hasEnded } from "@/lib/words";
+import { ButtonLink } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
 import { DiffCounts, DiffView } from "@/ui/diff/DiffView";
@@ -25,6 +27,9 @@ export function ChangesDialog({ task, onClose }: { task: Task; onClose: () => vo
                   {plural(diff.files.length, "file")}{" "}
                   <DiffCounts additions={diff.additions} deletions={diff.deletions} />
                 </span>
+                <ButtonLink href={routes.review("task", task.id)} size="small">
+                  Review
+                </ButtonLink>
                 <Switch label="Side by side" checked={split} onChange={setSplit} />
               </div>
               {!hasEnded(task.status) && (

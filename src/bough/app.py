@@ -35,6 +35,7 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.search.names import NamedRecords
 from bough.core.search.service import Search
 from bough.core.services import Services
 from bough.core.sessions.apply_mode import Modes
@@ -171,6 +172,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         transcript=Transcript(store),
         transcript_limits=TranscriptLimits(store, settings),
         search=Search(store),
+        names=NamedRecords(store),
         approvals=Approvals(store, catalog, calls.check),
         rules=Rules(store, catalog),
         choices=Choices(store),

@@ -43,6 +43,7 @@ _ROUTES: dict[Needed, str] = {
         WS /api/events
         WS /acp
         GET /api/files/{file_id}
+        GET /api/find
         GET /api/home
         GET /api/mcp-servers
         GET /api/mcp-servers/{server_id}

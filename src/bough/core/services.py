@@ -24,6 +24,7 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.search.names import NamedRecords
 from bough.core.search.service import Search
 from bough.core.sessions.apply_mode import Modes
 from bough.core.sessions.archive import Archiving
@@ -84,6 +85,7 @@ class Services:
     transcript: Transcript
     transcript_limits: TranscriptLimits
     search: Search
+    names: NamedRecords
     approvals: Approvals
     rules: Rules
     choices: Choices

@@ -1,14 +1,16 @@
-"""The route for full-text search."""
+"""Routes for full-text search, and for records by the names that people use."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Router, get
+from litestar import Request, Router, get
 from litestar.params import QueryParameter
 
 from bough.api.http.requests import LIMIT, Offset, Services, errors
+from bough.core.search.names import Kind, NamedRecord
 from bough.core.search.service import LARGEST_LIMIT, SearchFilter, SearchResults
+from bough.model.session import Caller
 
 LONGEST_QUERY = 1_000
 
@@ -61,4 +63,30 @@ async def search(
     return await services.search.find(q, filters, limit, offset)
 
 
-router = Router("/api", route_handlers=[search], tags=["sessions"])
+@get(
+    "/find",
+    responses=errors(404, 409),
+    summary="Find a session, worktree, repo or race by an id, a name, a folder or @last",
+)
+async def find(
+    services: Services,
+    request: Request[Any, Any, Any],
+    kind: Annotated[Kind, QueryParameter(description="session, worktree, repo or race.")],
+    name: Annotated[
+        str | None,
+        QueryParameter(
+            description="An id or a part of it, a title or name, a branch, the name of a repo, or `@last`: the session "
+            "that you created last, or the newest record of another kind."
+        ),
+    ] = None,
+    folder: Annotated[
+        str | None,
+        QueryParameter(description="An absolute path: the record of this folder or of the nearest one above it."),
+    ] = None,
+    removed: Annotated[bool, QueryParameter(description="Look among removed worktrees.")] = False,
+) -> NamedRecord:
+    caller: Caller = request.scope["state"]["caller"]
+    return await services.names.find(caller, kind, name, folder, removed=removed)
+
+
+router = Router("/api", route_handlers=[search, find], tags=["sessions"])

@@ -253,10 +253,10 @@ async def test_completion(server: Running, cli: Cli, session: dict[str, Any], mo
     await server.client.post("/api/mcp-servers", {"name": "tool", "transport": "stdio", "command": "/bin/false"})
     monkeypatch.setenv("_BOUGH_COMPLETE", "complete_bash")
     for words, position, offered in (
-        ("bough tree ", "2", session["id"][-8:]),
-        ("bough session fork ", "3", session["id"][-8:]),
-        (f"bough session fork {session['id']} --mcp to", "5", "tool"),
+        ("bough tree ", "2", [session["id"][-8:], "@last", "first"]),
+        ("bough session fork ", "3", [session["id"][-8:], "@last", "first"]),
+        (f"bough session fork {session['id']} --mcp to", "5", ["tool"]),
     ):
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", position)
-        assert (await cli()).out.split() == [offered]
+        assert (await cli()).out.split() == offered

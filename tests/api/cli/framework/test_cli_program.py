@@ -210,9 +210,9 @@ async def test_bash_completes_commands_and_ids(
         return ended.out.split()
 
     assert await completed("session arch", 2) == ["archive"]
-    assert await completed("session show ", 3) == [session["id"][-8:]]
+    assert await completed("session show ", 3) == [session["id"][-8:], "@last", "first"]
     assert await completed("session new --agent de", 4) == ["demo"]
-    assert await completed("task list --session ", 4) == [session["id"][-8:]]
+    assert await completed("task list --session ", 4) == [session["id"][-8:], "@last", "first"]
     monkeypatch.setenv("BOUGH_DATA", str(server.root))
     assert await completed("session show ", 3) == []
 

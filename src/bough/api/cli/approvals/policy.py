@@ -10,8 +10,9 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
-from bough.api.cli.framework.completion import agents, ids
+from bough.api.cli.framework.completion import agents, ids, names
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
+from bough.api.cli.framework.selectors import SESSION
 from bough.api.cli.repos.repo import Limit, Offset
 from bough.model.rule import Effect, Scope
 from bough.model.session import PermissionMode
@@ -153,8 +154,13 @@ def explain(
     ctx: CommandContext,
     session: Annotated[
         str | None,
+        SESSION,
         typer.Option(
-            "--session", "-s", metavar="ID", help="Decide as in this session.", autocompletion=ids("sessions", "title")
+            "--session",
+            "-s",
+            metavar="SESSION",
+            help="Decide as in this session.",
+            autocompletion=names("session"),
         ),
     ] = None,
     agent: Annotated[
@@ -192,12 +198,13 @@ def list_choices(
     ] = None,
     session: Annotated[
         str | None,
+        SESSION,
         typer.Option(
             "--session",
             "-s",
-            metavar="ID",
+            metavar="SESSION",
             help="Only choices that apply to this session.",
-            autocompletion=ids("sessions", "title"),
+            autocompletion=names("session"),
         ),
     ] = None,
     limit: Limit = 20,

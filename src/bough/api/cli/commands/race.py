@@ -9,8 +9,9 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
+from bough.api.cli.framework.selectors import RACE, SESSION
 from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.prompt import SessionId, read_text
 
@@ -22,16 +23,16 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 RaceId = Annotated[
     str,
-    typer.Argument(
-        metavar="RACE", help="Race id, or 8 characters of it.", autocompletion=ids("races", "prompt", key="raceId")
-    ),
+    RACE,
+    typer.Argument(metavar="RACE", help="Race: its id or 8 characters of it, or @last.", autocompletion=names("race")),
 ]
 Winner = Annotated[
     str,
+    SESSION,
     typer.Argument(
         metavar="SESSION",
-        help="The racer to keep: its session id, or 8 characters of it.",
-        autocompletion=ids("sessions", "title"),
+        help="The racer to keep: its session.",
+        autocompletion=names("session"),
     ),
 ]
 
@@ -88,12 +89,13 @@ def list_races(
     ctx: CommandContext,
     session: Annotated[
         str | None,
+        SESSION,
         typer.Option(
             "--session",
             "-s",
             metavar="SESSION",
             help="Only races of this session's tree.",
-            autocompletion=ids("sessions", "title"),
+            autocompletion=names("session"),
         ),
     ] = None,
     limit: Limit = 20,
@@ -132,7 +134,15 @@ def show(
     race: RaceId,
     diff: Annotated[bool, typer.Option("--diff", help="Include each racer's changes.")] = False,
     only: Annotated[
-        str | None, typer.Option("--session", "-s", metavar="ID", help="Show all changes of this racer, in full.")
+        str | None,
+        SESSION,
+        typer.Option(
+            "--session",
+            "-s",
+            metavar="SESSION",
+            help="Show all changes of this racer, in full.",
+            autocompletion=names("session"),
+        ),
     ] = None,
 ) -> None:
     """Show the racers' progress and changes."""

@@ -9,8 +9,9 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import ago, brief, short_forms
+from bough.api.cli.framework.selectors import REPO
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Offset
 from bough.api.cli.session.prompt import OfSession
@@ -35,7 +36,8 @@ def search(
     session: OfSession = None,
     repo: Annotated[
         str | None,
-        typer.Option("--repo", metavar="ID", help="Only sessions of this repo.", autocompletion=ids("repos", "path")),
+        REPO,
+        typer.Option("--repo", "-r", metavar="REPO", help="Only sessions of this repo.", autocompletion=names("repo")),
     ] = None,
     agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only sessions with this agent.")] = None,
     role: Annotated[

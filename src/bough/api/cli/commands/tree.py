@@ -10,8 +10,9 @@ import typer
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import Json, Refused, Response, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import amount, brief, short, short_forms
+from bough.api.cli.framework.selectors import MAY_BE_ID, SESSION, find
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.branch import spent
 from bough.api.cli.session.control import origin, state
@@ -32,10 +33,11 @@ GONE = ("no_server", "connection_lost")
 
 SomeSession = Annotated[
     str | None,
+    SESSION,
     typer.Argument(
         metavar="SESSION",
-        help="Any session of the tree: its id, or 8 characters of it. Defaults to all trees with an active session.",
-        autocompletion=ids("sessions", "title"),
+        help="Any session of the tree. Defaults to all trees with an active session.",
+        autocompletion=names("session"),
     ),
 ]
 
@@ -183,12 +185,12 @@ def _count(number: int) -> str:
 
 def wait(
     ctx: CommandContext,
-    names: Annotated[
+    texts: Annotated[
         list[str],
         typer.Argument(
-            metavar="ID...",
-            help="Task or session ids, or 8 characters of each.",
-            autocompletion=ids("sessions", "title"),
+            metavar="TASK|SESSION...",
+            help="Task ids, or sessions as other commands take them.",
+            autocompletion=names("session"),
         ),
     ],
     any_of: Annotated[bool, typer.Option("--any", help="Wait until one of them is done instead of all.")] = False,
@@ -200,8 +202,9 @@ def wait(
     """Wait until tasks have ended, or sessions are idle with an empty queue; exit 1 if the time is up, or at once if a
     person is needed."""
     ids_by_kind: dict[str, list[str]] = {"taskIds": [], "sessionIds": []}
-    for name in names:
-        ids_by_kind[_kind(ctx, name)].append(name)
+    for text in texts:
+        field, full_id = _identify(ctx, text)
+        ids_by_kind[field].append(full_id)
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         left = LONGEST_WAIT if deadline is None else max(0.0, min(LONGEST_WAIT, deadline - time.monotonic()))
@@ -228,15 +231,15 @@ def _ask(ctx: CommandContext, body: Json) -> Response:
             time.sleep(stream.FIRST_PAUSE)
 
 
-def _kind(ctx: CommandContext, name: str) -> str:
-    """Returns the request field for an id: of a task or of a session."""
-    try:
-        ctx.client.get(path("tasks", name))
-    except Refused as error:
-        if error.code != "task_not_found":
-            raise
-        return "sessionIds"
-    return "taskIds"
+def _identify(ctx: CommandContext, text: str) -> tuple[str, str]:
+    """Returns the request field for what a text names, a task or a session, and its id."""
+    if MAY_BE_ID.fullmatch(text):
+        try:
+            return "taskIds", ctx.client.get(path("tasks", text)).value["id"]
+        except Refused as error:
+            if error.code != "task_not_found":
+                raise
+    return "sessionIds", find(ctx.client, SESSION, text)
 
 
 def _print_waited(result: Json) -> None:

@@ -19,6 +19,7 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Client, Refused, Response
 from bough.api.cli.framework.error_hints import explain
 from bough.api.cli.framework.find_server import ServerTarget
+from bough.api.cli.framework.selectors import find, selected
 from bough.errors import BoughError, Invalid
 
 if TYPE_CHECKING:
@@ -102,13 +103,21 @@ def command(
     def declare(function: Function[P]) -> Function[P]:
         own = list(inspect.signature(function).parameters.values())[1:]
         hints = get_type_hints(function, include_extras=True)
+        marks = {parameter.name: mark for parameter in own if (mark := selected(hints[parameter.name])) is not None}
 
         def call(ctx: typer.Context, **arguments: Any) -> None:
             root: GlobalOptions = ctx.obj
             chosen = {option: arguments.pop(option) if option in common else None for option in CLIENT}
             target = ServerTarget(chosen["data"] or root.data, chosen["url"] or root.url, chosen["token"] or root.token)
             context = CommandContext(root.running, target, bool(chosen["json"] or root.json))
-            code = guarded(context, lambda: function(context, **arguments))  # pyright: ignore[reportCallIssue]
+
+            def run() -> int | None:
+                for name, mark in marks.items():
+                    if arguments[name] is not None:
+                        arguments[name] = find(context.client, mark, arguments[name])
+                return function(context, **arguments)  # pyright: ignore[reportCallIssue]
+
+            code = guarded(context, run)
             if code:
                 raise typer.Exit(code)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
@@ -15,17 +17,53 @@ from bough.errors import BoughError
 
 # Nobody reads more than this in a shell.
 OFFERED = 50
+LAST = "@last"
+LABELS = {"session": "title", "worktree": "path", "repo": "path", "race": "prompt"}
+# The fields by which a record can be named, beside its id.
+SPOKEN: dict[str, tuple[str, ...]] = {
+    "session": ("title",),
+    "worktree": ("branch",),
+    "repo": ("name",),
+    "race": (),
+}
+_PLAIN = re.compile(r"[\w][\w./+-]*", re.ASCII)
 Completer = Callable[[typer.Context, str], list[tuple[str, str]]]
 
 
-def ids(path: str, label: str | Callable[[Json], str], *, key: str = "id", **query: Any) -> Completer:
+def ids(path: str, label: str | Callable[[Json], str], **query: Any) -> Completer:
     """Returns a completer for the ids of one kind of record, each with its label; the path ends with the noun."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         rows = _ask(ctx, f"/api/{path}", path.rpartition("/")[2], **query)
-        short = short_forms([row[key] for row in rows])
+        short = short_forms([row["id"] for row in rows])
         labels = [label(row) if callable(label) else str(row[label]) for row in rows]
-        offered = [(short[row[key]], brief(text, 60)) for row, text in zip(rows, labels, strict=True)]
+        offered = [(short[row["id"]], brief(text, 60)) for row, text in zip(rows, labels, strict=True)]
+        return [item for item in offered if item[0].startswith(incomplete)]
+
+    return complete
+
+
+def names(kind: Literal["session", "worktree", "repo", "race"], **query: Any) -> Completer:
+    """Returns a completer for what `selectors` finds: ids, `@last`, and titles, names and branches that need no quotes
+    in a shell."""
+    noun = f"{kind}s"
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        rows = _ask(ctx, f"/api/{noun}", noun, **query)
+        key = "raceId" if kind == "race" else "id"
+        short = short_forms([row[key] for row in rows])
+        labels = {row[key]: brief(str(row[LABELS[kind]]), 60) for row in rows}
+        offered = [(short[row[key]], labels[row[key]]) for row in rows]
+        offered += [(LAST, f"the newest {kind}")] if rows else []
+        spoken = [
+            (str(row[field]), short[row[key]])
+            for row in rows
+            for field in SPOKEN[kind]
+            if row[field] and _PLAIN.fullmatch(str(row[field]))
+        ]
+        # A name that several records have finds none of them.
+        counts = Counter(name for name, _ in spoken)
+        offered += [(name, about) for name, about in spoken if counts[name] == 1]
         return [item for item in offered if item[0].startswith(incomplete)]
 
     return complete

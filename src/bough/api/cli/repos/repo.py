@@ -13,8 +13,9 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Client, Json, Refused, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import ago, moment, short, short_forms
+from bough.api.cli.framework.selectors import REPO, find, folder_named
 from bough.api.cli.framework.terminal_safety import clean
 from bough.errors import BoughError, NotFound
 
@@ -22,7 +23,13 @@ PAGE = 500
 
 app = typer.Typer(no_args_is_help=True, help="Repos: the git repositories and plain folders that sessions work in.")
 RepoId = Annotated[
-    str, typer.Argument(metavar="REPO", help="Repo id, or 8 characters of it.", autocompletion=ids("repos", "path"))
+    str,
+    REPO,
+    typer.Argument(
+        metavar="REPO",
+        help="Repo: its id or 8 characters of it, its name or folder, or @last.",
+        autocompletion=names("repo"),
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="Maximum number of results.")]
 Offset = Annotated[int, typer.Option("--offset", min=0, help="Number of results to skip.")]
@@ -205,18 +212,18 @@ def print_undecided(report: Json) -> None:
 
 
 def open_repo(client: Client, text: str) -> str:
-    """Returns the id for a path or an id; registers a new folder."""
-    if (path_given := folder(text)) is None:
-        return text
-    return client.post("/api/repos", {"path": str(path_given)}).value["id"]
+    """Returns the id for a path or a name; registers a new folder."""
+    if (path_given := folder_named(text)) is None:
+        return _find_named(client, text)
+    return _register(client, path_given)["id"]
 
 
 def open_folder(client: Client, text: str, *, whole: bool) -> Json:
     """Returns where a new session works: the repo of a path, registered if it is new, and the folder inside it unless
-    the `whole` repo is meant; or the repo with an id."""
-    if (path_given := folder(text)) is None:
-        return {"repoId": text}
-    repo: Json = client.post("/api/repos", {"path": str(path_given)}).value
+    the `whole` repo is meant; or the repo with an id or a name."""
+    if (path_given := folder_named(text)) is None:
+        return {"repoId": _find_named(client, text)}
+    repo = _register(client, path_given)
     real, top = path_given.resolve(), Path(repo["path"])
     inside = not whole and top in real.parents and ".git" not in real.relative_to(top).parts
     return {"repoId": repo["id"], "folder": str(real.relative_to(top))} if inside else {"repoId": repo["id"]}
@@ -246,20 +253,25 @@ def forgotten_if_refused(client: Client, repo_id: str | None, known: Collection[
 
 
 def find_repo(client: Client, text: str) -> str:
-    """Returns the id for a path or an id; a folder inside a registered repo means that repo. Registers nothing."""
-    if (path_given := folder(text)) is None:
-        return text
-    known = known_repos(client)
-    real = path_given.resolve()
-    for candidate in (real, *real.parents):
-        if candidate in known:
-            return known[candidate]
-    raise NotFound("repo_not_found", f"{path_given} is not in a registered repo. Register it: bough repo add PATH")
+    """Returns the id for a path or a name; a folder inside a registered repo means that repo. Registers nothing."""
+    path_given = folder_named(text)
+    return _find_named(client, text) if path_given is None else find(client, REPO, str(path_given))
 
 
-def folder(text: str) -> Path | None:
-    """Returns the folder that a text names, or None if the text is an id."""
-    named = Path(text).expanduser()
-    if named.is_dir() or "/" in text or text.startswith((".", "~")):
-        return named.absolute()
-    return None
+def _register(client: Client, path_given: Path) -> Json:
+    try:
+        return client.post("/api/repos", {"path": str(path_given)}).value
+    except Refused as error:
+        # The server may run on another machine, so it is asked first.
+        if path_given.is_dir():
+            raise
+        raise NotFound("path_missing", f"There is no such folder: {path_given}") from error
+
+
+def _find_named(client: Client, text: str) -> str:
+    try:
+        return find(client, REPO, text)
+    except Refused as error:
+        if error.code != "repo_not_found":
+            raise
+        raise NotFound("repo_not_found", f"There is no such folder and no such repo: {text}") from error

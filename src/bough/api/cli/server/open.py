@@ -14,7 +14,8 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
+from bough.api.cli.framework.selectors import SESSION
 
 # Seconds; a browser may have to start first.
 COMES_WITHIN = 20.0
@@ -28,10 +29,11 @@ def open_page(
     ctx: CommandContext,
     session: Annotated[
         str | None,
+        SESSION,
         typer.Argument(
             metavar="SESSION",
-            help="Session to show: its id, or 8 characters of it.",
-            autocompletion=ids("sessions", "title"),
+            help="Session to show: its id or 8 characters of it, its title, branch, repo or folder, or @last.",
+            autocompletion=names("session"),
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--print", help="Print the link instead of opening it.")] = False,

@@ -12,8 +12,9 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, report
 from bough.api.cli.framework.client import Json, Refused, Response, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import brief, short, shorten
+from bough.api.cli.framework.selectors import SESSION, find
 from bough.api.cli.session.prompt import SessionId
 from bough.api.cli.worktree.remove import print_losses, print_removed
 
@@ -30,7 +31,9 @@ Cascade = Annotated[
 Sessions = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="SESSION...", help="Session ids, or 8 characters of each.", autocompletion=ids("sessions", "title")
+        metavar="SESSION...",
+        help="Sessions: ids or 8 characters of each, titles, branches, repos or folders, or @last.",
+        autocompletion=names("session"),
     ),
 ]
 Idle = Annotated[
@@ -167,11 +170,11 @@ def _all(ctx: CommandContext, noun: str, **query: Any) -> list[Json]:
 def _each(ctx: CommandContext, sessions: list[str], work: Callable[[str], int]) -> int:
     """Applies a command to each session. One that is refused does not keep the others from it."""
     if len(sessions) == 1:
-        return work(sessions[0])
+        return work(find(ctx.client, SESSION, sessions[0]))
     code = DONE
     for session in sessions:
         try:
-            code = max(code, work(session))
+            code = max(code, work(find(ctx.client, SESSION, session)))
         except Refused as error:
             code = max(code, report(error, as_json=ctx.json))
     return code

@@ -11,8 +11,9 @@ from bough.api.cli.commands.mcp import Mcp, resolve_mcp_option
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json
-from bough.api.cli.framework.completion import agents, ids
+from bough.api.cli.framework.completion import agents, names
 from bough.api.cli.framework.formats import ago, brief, short
+from bough.api.cli.framework.selectors import WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import forgotten_if_refused, known_repos, open_folder
 from bough.api.cli.session.options import (
@@ -31,19 +32,23 @@ from bough.api.cli.session.options import (
     parse_pairs,
 )
 from bough.api.cli.session.prompt import Follow, follow_session, read_text
-from bough.api.cli.worktree.find import find_worktree
 
 
 def new(
     ctx: CommandContext,
-    repo: Annotated[str, typer.Option("--repo", "-r", metavar="PATH|ID", help="Repo or folder to work in.")] = ".",
+    repo: Annotated[
+        str,
+        typer.Option(
+            "--repo", "-r", metavar="PATH|NAME|ID", autocompletion=names("repo"), help="Repo or folder to work in."
+        ),
+    ] = ".",
     worktree: Annotated[
         str | None, typer.Option("--worktree", "-w", metavar="BRANCH", help="Work in a new worktree on this branch.")
     ] = None,
     existing: Annotated[
         str | None,
         typer.Option(
-            "--in", metavar="WORKTREE", help="Work in this existing worktree.", autocompletion=ids("worktrees", "name")
+            "--in", metavar="WORKTREE", help="Work in this existing worktree.", autocompletion=names("worktree")
         ),
     ] = None,
     subfolder: Annotated[
@@ -101,7 +106,7 @@ def new(
         )
     known: Collection[str] = ()
     if existing is not None:
-        body["worktreeId"] = find_worktree(ctx.client, existing)
+        body["worktreeId"] = find(ctx.client, WORKTREE, existing)
     else:
         known = known_repos(ctx.client).values()
         body = open_folder(ctx.client, repo, whole=worktree is not None) | body

@@ -12,6 +12,7 @@ from bough.api.cli.commands.mcp import Mcp, NoMcp, resolve_mcp_option, server_na
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset, find_repo
@@ -51,7 +52,10 @@ command(app, "new")(create.new)
 def list_sessions(
     ctx: CommandContext,
     repo: Annotated[
-        str | None, typer.Option("--repo", "-r", metavar="PATH|ID", help="Only sessions of this repo.")
+        str | None,
+        typer.Option(
+            "--repo", "-r", metavar="PATH|NAME|ID", autocompletion=names("repo"), help="Only sessions of this repo."
+        ),
     ] = None,
     status: Annotated[str | None, typer.Option("--status", help="Only these, such as idle,running,completed.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="List archived sessions instead.")] = False,

@@ -10,19 +10,24 @@ import typer
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext
 from bough.api.cli.framework.client import Json, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import short, shorten
+from bough.api.cli.framework.selectors import SESSION
 from bough.api.cli.session.options import Files, encode_files
 
 SessionId = Annotated[
     str,
+    SESSION,
     typer.Argument(
-        metavar="SESSION", help="Session id, or 8 characters of it.", autocompletion=ids("sessions", "title")
+        metavar="SESSION",
+        help="Session: its id or 8 characters of it, its title, branch, repo or folder, or @last.",
+        autocompletion=names("session"),
     ),
 ]
 OfSession = Annotated[
     str | None,
-    typer.Option("--session", "-s", metavar="ID", help="Only this session.", autocompletion=ids("sessions", "title")),
+    SESSION,
+    typer.Option("--session", "-s", metavar="SESSION", help="Only this session.", autocompletion=names("session")),
 ]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Show the answer as it arrives.")]
 

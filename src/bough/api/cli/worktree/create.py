@@ -10,15 +10,19 @@ import typer
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import Json, path
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import find_repo, open_repo
-from bough.api.cli.worktree.find import WorktreeId, find_worktree
+from bough.api.cli.worktree.find import WorktreeId
 
 # Seconds without output after which a setup is polled, in case its event was missed.
 POLL_AFTER = 15.0
 
-Repo = Annotated[str, typer.Option("--repo", "-r", metavar="PATH|ID", help="Repo to create it in.")]
+Repo = Annotated[
+    str,
+    typer.Option("--repo", "-r", metavar="PATH|NAME|ID", autocompletion=names("repo"), help="Repo to create it in."),
+]
 Notes = Annotated[str | None, typer.Option("--notes", help="Notes for people.")]
 Name = Annotated[str | None, typer.Option("--name", help="Display name.")]
 
@@ -88,7 +92,14 @@ def adopt(
     ctx: CommandContext,
     folder_text: Annotated[str, typer.Argument(metavar="PATH", help="Folder of an existing git worktree.")],
     repo: Annotated[
-        str | None, typer.Option("--repo", "-r", metavar="PATH|ID", help="Its repo; defaults to this folder's.")
+        str | None,
+        typer.Option(
+            "--repo",
+            "-r",
+            metavar="PATH|NAME|ID",
+            autocompletion=names("repo"),
+            help="Its repo; defaults to this folder's.",
+        ),
     ] = None,
     name: Name = None,
     notes: Notes = None,
@@ -119,7 +130,7 @@ def change(
         body["boardId"] = board or None
     if not body:
         raise typer.BadParameter("Nothing to change; see: bough worktree set --help")
-    answer = ctx.client.patch(path("worktrees", find_worktree(ctx.client, worktree)), body)
+    answer = ctx.client.patch(path("worktrees", worktree), body)
     ctx.show(
         answer,
         lambda worktree_row: output.line(

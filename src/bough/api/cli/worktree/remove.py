@@ -12,7 +12,7 @@ from bough.api.cli.framework.client import SETUP_WITHIN, Json, Refused, parts, p
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.worktree.create import print_created
-from bough.api.cli.worktree.find import RemovedId, WorktreeId, find_worktree
+from bough.api.cli.worktree.find import RemovedId, WorktreeId
 
 
 def remove(
@@ -28,7 +28,7 @@ def remove(
     """Remove a worktree and its folder; an adopted one is only forgotten, unless forced."""
     branch = "delete" if delete_branch else "keep"
     try:
-        answer = ctx.client.delete(path("worktrees", find_worktree(ctx.client, worktree)), force=force, branch=branch)
+        answer = ctx.client.delete(path("worktrees", worktree), force=force, branch=branch)
     except Refused as error:
         print_losses(error)
         raise

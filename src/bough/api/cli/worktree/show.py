@@ -10,16 +10,20 @@ from bough.api.cli.approvals.details import STYLES
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext
 from bough.api.cli.framework.client import Json, path
+from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset, find_repo, print_adoptable
-from bough.api.cli.worktree.find import WorktreeId, find_worktree
+from bough.api.cli.worktree.find import WorktreeId
 
 
 def list_worktrees(
     ctx: CommandContext,
     repo: Annotated[
-        str | None, typer.Option("--repo", "-r", metavar="PATH|ID", help="Only worktrees of this repo.")
+        str | None,
+        typer.Option(
+            "--repo", "-r", metavar="PATH|NAME|ID", autocompletion=names("repo"), help="Only worktrees of this repo."
+        ),
     ] = None,
     removed: Annotated[bool, typer.Option("--removed", help="List removed worktrees instead.")] = False,
     limit: Limit = 20,
@@ -57,7 +61,7 @@ def list_worktrees(
 
 def show(ctx: CommandContext, worktree: WorktreeId) -> None:
     """Show a worktree, its git status and its sessions."""
-    ctx.show(ctx.client.get(path("worktrees", find_worktree(ctx.client, worktree))), _draw)
+    ctx.show(ctx.client.get(path("worktrees", worktree)), _draw)
 
 
 def _draw(worktree: Json) -> None:
@@ -112,7 +116,7 @@ def losses(ctx: CommandContext, worktree: WorktreeId) -> None:
                 output.line(f"{title:<12} and {answer['counts'][name] - len(texts)} more")
         output.line(clean(answer["why"]))
 
-    ctx.show(ctx.client.get(path("worktrees", find_worktree(ctx.client, worktree), "losses")), render)
+    ctx.show(ctx.client.get(path("worktrees", worktree, "losses")), render)
 
 
 def diff(
@@ -123,7 +127,7 @@ def diff(
 ) -> None:
     """Show the changes in a worktree, including untracked files."""
     against = "head" if head else "base"
-    answer = ctx.client.get(path("worktrees", find_worktree(ctx.client, worktree), "diff"), against=against)
+    answer = ctx.client.get(path("worktrees", worktree, "diff"), against=against)
 
     def render(changes: Json) -> None:
         for file in changes["files"] if stat else ():

@@ -11,7 +11,17 @@ NAME_LENGTH = 80
 """Characters of a command in an error message; longer ones would hide the message."""
 
 
-class AgentGone(AgentFailed):
+class _Unanswered(AgentFailed):
+    """The agent gave no answer, so its own words do not tell the cause."""
+
+    def add(self, advice: str) -> None:
+        """Adds what to do to the message."""
+        if advice:
+            self.message = f"{self.message.rstrip('.')}. {advice}"
+            self.args = (self.message,)
+
+
+class AgentGone(_Unanswered):
     """The agent's process, or the link to it, is gone."""
 
 
@@ -19,7 +29,7 @@ class KeeperGone(AgentGone):
     """The keeper is dead or never started."""
 
 
-class AgentTimeout(AgentFailed):
+class AgentTimeout(_Unanswered):
     """The agent did not answer in time."""
 
 

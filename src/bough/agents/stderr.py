@@ -18,7 +18,8 @@ _ERROR = re.compile(
 )
 
 
-def telling_line(stderr: str) -> str:
-    """Returns the last line that speaks of an error; if there is none, the last line that is not part of a stack."""
+def telling_line(stderr: str, *, errors: bool = False) -> str:
+    """Returns the last line that speaks of an error; if there is none, the last line that is not part of a stack, or
+    with `errors` an empty one."""
     lines = [line.strip() for line in stderr.splitlines() if not _NOISE.fullmatch(line)]
-    return next((line for line in reversed(lines) if _ERROR.search(line)), lines[-1] if lines else "")
+    return next((line for line in reversed(lines) if _ERROR.search(line)), lines[-1] if lines and not errors else "")

@@ -153,3 +153,64 @@ def _refused(rpc_code: int, words: str, data: object = None) -> AgentRefused:
     return AgentRefused(
         "agent_refused", message, agent_message=words, rpc_code=rpc_code, data=data, stderr="last words"
     )
+
+
+@pytest.mark.parametrize(
+    ("message", "data", "sentence"),
+    [
+        (
+            'API Error: 400 {"type":"error","error":{"type":"bad","message":"prompt is too long"},"request_id":"r"}',
+            None,
+            "API Error: 400 prompt is too long",
+        ),
+        (
+            '{"error":{"message":"{\\n \\"error\\": {\\"code\\": 4, \\"message\\": \\"No such model.\\"}}","code":4}}',
+            None,
+            "No such model.",
+        ),
+        ('[{"error":{"code":429,"message":"Quota exceeded"}}]', None, "Quota exceeded"),
+        (
+            "Internal error",
+            {"message": "Not Found", "error": {"responseBody": '{"error":{"message":"No model x"}}'}},
+            "Not Found: No model x",
+        ),
+        ("An unexpected error occurred", {"cause": {"errors": [{"message": "Disk full"}]}}, "Disk full"),
+        ("Unexpected error", {"stack": "Error: boom\n    at run (index.js:1:2)\n    at x"}, "Error: boom"),
+        (
+            "Internal error",
+            {"details": "Claude Code process exited with code 1: cannot be used with root/sudo privileges"},
+            "Claude Code process exited with code 1: cannot be used with root/sudo privileges",
+        ),
+    ],
+)
+def test_a_cause_is_found_wherever_it_is(message: str, data: object, sentence: str) -> None:
+    """R1, T3: The sentence has the cause, also if it is JSON inside the message or deep in the error's data."""
+    with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
+        raise _refused(-32603, message, data)
+    assert raised.value.message == f"Bird says: {sentence}"
+
+
+def test_stderr_names_the_cause_that_an_error_lacks() -> None:
+    """T3: An error that says nothing is told with the last line about an error that the agent wrote to stderr."""
+    with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
+        raise AgentRefused(
+            "agent_refused",
+            "x",
+            agent_message="Internal error",
+            rpc_code=-32603,
+            stderr="ready\nError: cannot open /nowhere\n    at run (index.js:1:2)\n",
+        )
+    assert raised.value.message == "Bird says: Internal error: Error: cannot open /nowhere"
+    with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
+        raise _refused(-32603, "Internal error")
+    assert raised.value.message == "Bird says: Internal error"
+
+
+def test_deep_data_has_an_end() -> None:
+    """T3: Data that an agent nests without end costs neither time nor memory."""
+    data: object = "the cause"
+    for _ in range(2000):
+        data = {"error": data}
+    with pytest.raises(AgentRefused) as raised, FailureDetector(ENTRY).explained():
+        raise _refused(-32603, "Internal error" + "[" * 5000, data)
+    assert raised.value.message.startswith("Bird says: ")

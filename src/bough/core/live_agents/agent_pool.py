@@ -14,7 +14,9 @@ import structlog
 from bough.agents.acp.types import HttpServer, NameValue
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings
+from bough.agents.catalog.node_version import node_advice
 from bough.agents.catalog.prepare import prepare
+from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.launcher import Launcher
 from bough.agents.start_limit import StartLimit
 from bough.agents.wait_shielded import shielded
@@ -189,8 +191,11 @@ class AgentPool:
                 context = SessionContext(self._store, session, self._own_server(confined.tools, token))
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
                 await self._store.write(lambda change: store_ready(change, agent, opened))
-            except BaseException:
+            except BaseException as error:
                 await self.suspend(agent)
+                if isinstance(error, AgentGone | AgentTimeout):
+                    advice = await asyncio.to_thread(node_advice, entry, prepared.command[0], session.cwd, env)
+                    error.add(advice)
                 raise
         return agent
 

@@ -13,16 +13,14 @@ import msgspec
 from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentGone, AgentRefused
+from bough.agents.stderr import telling_line
+from bough.core.live_agents.error_causes import cause, says_nothing, unwrapped
 from bough.errors import AgentFailed
 
 # The error codes of agents that need a login; some pass on the status of their model's service.
 LOGIN_NEEDED = (-32000, 401)
 # The error code of agents that do not know the conversation, or a file of the prompt.
 NOT_FOUND = -32002
-# Error messages that say only that there was an error. The cause is then in the error's data.
-SAYS_NOTHING = re.compile(r"(?i)(internal|server|unknown|request)? ?error|invalid (params|request)|", re.ASCII)
-# Where agents put the cause in the error's data.
-CAUSES = ("message", "details", "error", "reason")
 # The longest excerpt of an agent's own words in an error.
 LONGEST_EXCERPT = 2000
 
@@ -76,6 +74,8 @@ class FailureDetector:
             yield
         except AgentRefused as error:
             words = cause(error)
+            if says_nothing(words) and (line := telling_line(str(error.details.get("stderr") or ""), errors=True)):
+                words = f"{words}: {line}".lstrip(": ")
             if error.rpc_code in LOGIN_NEEDED or any(
                 re.search(pattern, words) for pattern in self._entry.quirks.unauthorized
             ):
@@ -107,7 +107,7 @@ class FailureDetector:
         return any(re.search(pattern, cause(error)) for pattern in self._entry.quirks.broken)
 
     def _quoted(self, words: str) -> str:
-        return f"{self._entry.title} says: {_unwrapped(words)}"[:LONGEST_EXCERPT]
+        return f"{self._entry.title} says: {unwrapped(words)}"[:LONGEST_EXCERPT]
 
     def login_needed(self, words: str) -> AgentFailed:
         """Builds the error that tells how to log in, or which variable to set."""
@@ -130,30 +130,3 @@ class FailureDetector:
             if match is not None and (variable := match.groupdict().get("variable")):
                 return variable
         return ""
-
-
-def _unwrapped(words: str) -> str:
-    """Returns the message inside an error that the agent passes on as its model's service sent it."""
-    try:
-        decoded: Any = msgspec.json.decode(words)
-        return str(decoded["error"]["message"])
-    except (msgspec.DecodeError, TypeError, KeyError, IndexError):
-        return words
-
-
-def cause(error: AgentRefused) -> str:
-    """Returns the agent's words for an error, with the cause that its data names."""
-    words = error.agent_message.removeprefix("Internal error: ").strip()
-    data: Any = error.data
-    kind = ""
-    if isinstance(data, dict):
-        fields = cast("dict[str, Any]", data)
-        kind = fields.get("errorKind")
-        data = next((fields[name] for name in CAUSES if fields.get(name)), None)
-        if isinstance(data, dict):
-            data = cast("dict[str, Any]", data).get("message")
-    if isinstance(data, str) and (detail := _unwrapped(data.strip())) and detail not in words:
-        words = detail if SAYS_NOTHING.fullmatch(words) else f"{words.rstrip('.:')}: {detail}"
-    if isinstance(kind, str) and kind and kind not in words:
-        words = f"{words} ({kind})" if words else kind
-    return words

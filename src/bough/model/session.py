@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -22,6 +22,8 @@ Who = Literal["person", "session", "system"]
 Door = Literal["rest", "page", "mcp", "acp", "machine", "server"]
 # The answer to an approval that nobody decides (P4).
 Headless = Literal["wait", "deny", "allow"]
+# Minutes that an approval waits for a person, at most a year.
+ApprovalTimeout = Annotated[float, msgspec.Meta(gt=0, le=525_600)]
 # How the agent of a fork came to know the conversation: it copied its own, or was told the transcript.
 ForkHistory = Literal["native", "replay"]
 
@@ -194,6 +196,8 @@ class Session(msgspec.Struct, rename="camel"):
     # How its agent was confined at its last start, and the reason if it was not.
     confinement: Confinement | None = None
     unconfined_reason: str | None = None
+    # Minutes that an approval waits before `headless` answers it; null uses the server's setting.
+    approval_timeout: float | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):

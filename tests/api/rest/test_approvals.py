@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from tests.api.error_responses import NOBODY, Json, refused
 from tests.support.client import Client
+from tests.support.eventually import eventually
 from tests.support.server import Running
 
 
@@ -209,6 +212,42 @@ async def test_scope_of_an_always_answer(asking: Asking) -> None:
     await client.post(f"/api/approvals/{approval['id']}", {"decision": "allow_always"})
     await client.wait_task(task)
     assert (await client.get(f"/api/sessions/{asking.session['id']}"))["allowedTools"] == [approval["key"]]
+
+
+async def test_the_timeout_is_set_per_session(asking: Asking) -> None:
+    """P4: A session's own `approvalTimeout` decides when its approvals expire; open ones are rescheduled, forks and
+    children inherit it, and null means the server's setting."""
+    client, path = asking.client, f"/api/sessions/{asking.session['id']}"
+    assert asking.session["approvalTimeout"] is None
+    await client.call("PATCH", path, json={"headless": "deny", "approvalTimeout": 600})
+    await client.prompt(asking.session["id"], "[[run true]]")
+    asked = await client.approval(asking.session["id"])
+
+    async def minutes_left() -> float:
+        approval = await client.get(f"/api/approvals/{asked['id']}")
+        return (datetime.fromisoformat(approval["expiresAt"]) - datetime.now(UTC)).total_seconds() / 60
+
+    assert 590 < await minutes_left() <= 600
+    await client.call("PATCH", path, json={"approvalTimeout": None})
+    assert 5 < await minutes_left() <= 10
+    await client.call("PATCH", path, json={"approvalTimeout": 0.001})
+    decided = await eventually(lambda: _expired(client, asked["id"]))
+    assert (decided["status"], decided["decision"]) == ("expired", "deny")
+    await client.call("PATCH", path, json={"approvalTimeout": 7.5})
+    for kind, body in (("fork", {}), ("spawn", {"prompt": "hello"})):
+        made = await client.post(f"{path}/{kind}", body, expect=201)
+        assert (await client.get(f"/api/sessions/{made['sessionId']}"))["approvalTimeout"] == 7.5
+        made = await client.post(f"{path}/{kind}", {**body, "approvalTimeout": 3}, expect=201)
+        assert (await client.get(f"/api/sessions/{made['sessionId']}"))["approvalTimeout"] == 3
+    opened = await client.session(asking.session["repoId"], approvalTimeout=1)
+    assert opened["approvalTimeout"] == 1
+    for wrong in (0, -1, "soon", 1e9):
+        refused(await client.http.patch(path, json={"approvalTimeout": wrong}), 400, "bad_request")
+
+
+async def _expired(client: Client, approval_id: str) -> dict[str, Any] | None:
+    approval = await client.get(f"/api/approvals/{approval_id}")
+    return approval if approval["status"] != "pending" else None
 
 
 async def test_headless_is_set_per_session(asking: Asking) -> None:

@@ -14,11 +14,12 @@ from bough.settings import Settings
 def deadline(session: Session, settings: Settings) -> tuple[str | None, str | None]:
     """Returns until when an approval of a session waits and what is answered then; (None, None) if it waits forever."""
     headless = session.headless or settings.headless
-    return (None, None) if headless == "wait" else (after(settings.approval_timeout * 60), headless)
+    minutes = session.approval_timeout or settings.approval_timeout
+    return (None, None) if headless == "wait" else (after(minutes * 60), headless)
 
 
 async def reschedule(change: Change, session: Session, settings: Settings) -> None:
-    """Gives the open approvals of a session the deadline of its changed setting, counted from now."""
+    """Gives the open approvals of a session the deadline of its changed settings, counted from now."""
     expires_at, on_expiry = deadline(session, settings)
     rescheduled = await change.tx.all(
         APPROVALS.reschedule,

@@ -7,7 +7,16 @@ from typing import Any
 from bough.core.store.transactions import Change
 from bough.model.session import Caller
 
-RIGHTS = ("agent", "permission_mode", "headless", "sandbox", "sandbox_profile", "mcp_server_ids", "env")
+RIGHTS = (
+    "agent",
+    "permission_mode",
+    "headless",
+    "approval_timeout",
+    "sandbox",
+    "sandbox_profile",
+    "mcp_server_ids",
+    "env",
+)
 
 
 def audit_rights(change: Change, caller: Caller, session_id: str, columns: dict[str, Any]) -> None:

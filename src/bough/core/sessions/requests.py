@@ -9,7 +9,7 @@ from bough.core.transcripts.files import NewFiles
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
 from bough.model.sandbox import Sandbox, SandboxProfile
-from bough.model.session import CallbackConfig, Headless, PermissionMode, Session
+from bough.model.session import ApprovalTimeout, CallbackConfig, Headless, PermissionMode, Session
 
 LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 20_000
@@ -35,6 +35,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     context_files: list[str] = []
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
     headless: Headless | None = None
+    # Minutes that approvals wait before `headless` answers them; null uses the server's setting.
+    approval_timeout: ApprovalTimeout | None = None
     sandbox: Sandbox | None = None
     sandbox_profile: SandboxProfile | None = None
     initial_prompt: str | None = None
@@ -61,6 +63,7 @@ class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     callback: CallbackConfig | msgspec.UnsetType = msgspec.UNSET
     queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
     headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
+    approval_timeout: ApprovalTimeout | msgspec.UnsetType | None = msgspec.UNSET
     sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
     sandbox_profile: SandboxProfile | msgspec.UnsetType | None = msgspec.UNSET
 

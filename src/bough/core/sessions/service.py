@@ -57,7 +57,7 @@ CREATE = "sessions.create"
 # Fields of a patch that are columns as they are.
 STORED_AS_GIVEN = (
     *("title", "description", "permission_mode", "model", "effort", "queue_paused"),
-    *("headless", "sandbox", "sandbox_profile"),
+    *("headless", "approval_timeout", "sandbox", "sandbox_profile"),
 )
 
 
@@ -154,6 +154,7 @@ class Sessions:
                 callback=raw(new.callback),
                 git_state=raw(git or {}),
                 headless=new.headless,
+                approval_timeout=new.approval_timeout,
                 sandbox=choice.sandbox,
                 sandbox_profile=choice.profile,
             )
@@ -242,7 +243,7 @@ class Sessions:
                 entry = self._catalog.get(session.agent)
                 await check_servers(change.tx, caller, self._settings, entry, fresh, session.mcp_server_ids)
             audit_rights(change, caller, session.id, columns)
-            if patch.headless is not msgspec.UNSET:
+            if not (patch.headless is msgspec.UNSET and patch.approval_timeout is msgspec.UNSET):
                 await reschedule(change, fresh, self._settings)
             if patch.queue_paused is False:
                 change.wake()

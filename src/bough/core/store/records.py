@@ -74,6 +74,7 @@ async def add_session(
     branch_task_id: str | None = None,
     race: RacePosition | None = None,
     env_trusted: bool | None = None,
+    approval_timeout: float | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
     `source`. `env_trusted` is given for inherited values: whether an admin has set them."""
@@ -104,6 +105,7 @@ async def add_session(
         created_by=raw(caller.record()),
         git_state=git_state,
         headless=headless,
+        approval_timeout=approval_timeout,
         sandbox=sandbox,
         sandbox_profile=sandbox_profile,
         depth=depth_below(source, kind) if source is not None else 0,

@@ -34,7 +34,7 @@ from bough.errors import Conflict, Invalid
 from bough.git.working_copy.folder_state import state as git_state
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
-from bough.model.session import CallbackConfig, Caller, Headless, PermissionMode, RacePosition, Session
+from bough.model.session import ApprovalTimeout, CallbackConfig, Caller, Headless, PermissionMode, RacePosition, Session
 from bough.model.task import Source, Task
 from bough.model.values.ids import new_id
 from bough.settings import Settings
@@ -74,6 +74,7 @@ class NewBranch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     env: dict[str, str] | None = None
     callback: CallbackConfig | None = None
     headless: Headless | None = None
+    approval_timeout: ApprovalTimeout | None = None
     idempotency_key: str | None = None
 
 
@@ -310,6 +311,7 @@ class Branches:
             callback=raw(new.callback or CallbackConfig()) if kind == "subsession" else source.callback,
             git_state=git,
             headless=new.headless or source.headless,
+            approval_timeout=new.approval_timeout or source.approval_timeout,
             sandbox=choice.sandbox,
             sandbox_profile=choice.profile,
             kind=kind,

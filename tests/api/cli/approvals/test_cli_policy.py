@@ -169,3 +169,17 @@ async def test_headless_is_set_for_a_session(server: Running, cli: Cli, session:
     assert (await cli("session", "set", session["id"], "--headless", "server")).code == 0
     assert (await server.client.get(path))["headless"] is None
     assert (await cli("session", "set", session["id"], "--headless", "no")).code == 2
+
+
+async def test_a_timeout_is_set_for_a_session(server: Running, cli: Cli, session: Json) -> None:
+    """P4: `session new`, `set`, `fork` and `spawn` accept `--approval-timeout`; `server` is the server's setting."""
+    new = ("session", "new", "--repo", session["repoId"], "--headless", "deny", "--approval-timeout", "2.5", "--json")
+    made = json.loads((await cli(*new)).out)
+    assert made["approvalTimeout"] == 2.5
+    assert re.search(r"^timeout +2.5 min$", (await cli("session", "show", made["id"])).out, re.MULTILINE)
+    forked = json.loads((await cli("session", "fork", made["id"], "--approval-timeout", "4", "--json")).out)
+    assert (await server.client.get(f"/api/sessions/{forked['sessionId']}"))["approvalTimeout"] == 4
+    assert (await cli("session", "set", made["id"], "--approval-timeout", "server")).code == 0
+    assert (await server.client.get(f"/api/sessions/{made['id']}"))["approvalTimeout"] is None
+    for wrong in ("0", "-3", "soon", "inf", "nan"):
+        assert (await cli("session", "set", made["id"], f"--approval-timeout={wrong}")).code == 2

@@ -24,8 +24,10 @@ from bough.api.cli.session.options import (
     Headless,
     Mode,
     Model,
+    Timeout,
     Title,
     encode_files,
+    parse_minutes,
     parse_pairs,
 )
 from bough.api.cli.session.prompt import Follow, SessionId, follow_session, read_text
@@ -74,12 +76,14 @@ def fork(
     no_mcp: NoMcp = False,
     env: Env = None,
     headless: Headless = None,
+    timeout: Timeout = None,
     file: Files = None,
     follow: Follow = False,
 ) -> int:
     """Fork a session: the fork starts with a copy of the conversation so far."""
     body = _body(ctx, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"taskId": task, "permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
+    body["approvalTimeout"] = parse_minutes(timeout)
     return _branch(ctx, session, "fork", body, follow)
 
 
@@ -99,6 +103,7 @@ def spawn(
     no_mcp: NoMcp = False,
     env: Env = None,
     headless: Headless = None,
+    timeout: Timeout = None,
     no_callback: Annotated[bool, typer.Option("--no-callback", help="Do not report back to the parent.")] = False,
     no_last: Annotated[bool, typer.Option("--no-last-message", help="Report without the last message.")] = False,
     with_prompt: Annotated[bool, typer.Option("--with-prompt", help="Include the prompt in the report.")] = False,
@@ -111,6 +116,7 @@ def spawn(
     """Spawn a child that starts with no context and reports back after each task."""
     body = _body(ctx, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
+    body["approvalTimeout"] = parse_minutes(timeout)
     if no_callback or no_last or with_prompt or instructions is not None:
         body["callback"] = {
             "enabled": not no_callback,

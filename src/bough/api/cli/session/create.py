@@ -27,8 +27,10 @@ from bough.api.cli.session.options import (
     Model,
     ProfileChoice,
     SandboxChoice,
+    Timeout,
     Title,
     encode_files,
+    parse_minutes,
     parse_pairs,
 )
 from bough.api.cli.session.prompt import Follow, follow_session, read_text
@@ -66,6 +68,7 @@ def new(
     context: Context = None,
     env: Env = None,
     headless: Headless = None,
+    timeout: Timeout = None,
     sandbox: SandboxChoice = None,
     profile: ProfileChoice = None,
     prompt: Annotated[
@@ -93,10 +96,11 @@ def new(
     if file and prompt is None:
         raise typer.BadParameter("--file needs a --prompt.")
     text = read_text(prompt) if prompt is not None else None
-    fields = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
+    fields: Json = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
     fields |= {"effort": effort, "env": parse_pairs(env), "initialPrompt": text, "files": encode_files(file)}
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields |= {"headless": None if headless == "server" else headless, "folder": subfolder}
+    fields["approvalTimeout"] = parse_minutes(timeout)
     fields["sandbox"] = None if sandbox == "inherit" else sandbox
     fields["sandboxProfile"] = None if profile == "inherit" else profile
     body: Json = {name: value for name, value in fields.items() if value is not None}

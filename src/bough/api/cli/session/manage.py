@@ -29,8 +29,10 @@ from bough.api.cli.session.options import (
     Model,
     ProfileChoice,
     SandboxChoice,
+    Timeout,
     Title,
     merge_callback,
+    parse_minutes,
     parse_pairs,
 )
 from bough.api.cli.session.print_size import describe_size
@@ -130,6 +132,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("archived", "yes" if session["archived"] else ""),
             ("agent", f"{session['agent']} ({', '.join(clean(message) for message in settings if message)})"),
             ("headless", session["headless"] or ""),
+            ("timeout", f"{session['approvalTimeout']:g} min" if session["approvalTimeout"] else ""),
             ("sandbox", _sandbox(session)),
             ("env", ", ".join(clean(name) for name in session["env"])),
             ("mcp", ", ".join(server_names(ctx.client, session["mcpServerIds"]))),
@@ -220,6 +223,7 @@ def change(
     env: Env = None,
     no_env: Annotated[bool, typer.Option("--no-env", help="Remove all environment variables.")] = False,
     headless: Headless = None,
+    timeout: Timeout = None,
     sandbox: SandboxChoice = None,
     profile: ProfileChoice = None,
     report: Annotated[
@@ -247,6 +251,8 @@ def change(
     body |= {name: value or None for name, value in (("model", model), ("effort", effort)) if value is not None}
     if headless is not None:
         body["headless"] = None if headless == "server" else headless
+    if timeout is not None:
+        body["approvalTimeout"] = parse_minutes(timeout)
     if sandbox is not None:
         body["sandbox"] = None if sandbox == "inherit" else sandbox
     if profile is not None:

@@ -29,6 +29,14 @@ Headless = Annotated[
         help="What happens to approvals that nobody answers in time; server is the server's default.",
     ),
 ]
+Timeout = Annotated[
+    str | None,
+    typer.Option(
+        "--approval-timeout",
+        metavar="MINUTES|server",
+        help="Minutes that approvals wait before --headless answers them; server is the server's default.",
+    ),
+]
 SandboxChoice = Annotated[
     Literal["off", "auto", "required", "inherit"] | None,
     typer.Option(
@@ -59,6 +67,19 @@ Files = Annotated[
     list[Path] | None,
     typer.Option("--file", metavar="PATH", help="Image or text file to attach to the prompt; repeatable."),
 ]
+
+
+def parse_minutes(text: str | None) -> float | None:
+    """Returns the minutes of a timeout; None for the server's default."""
+    if text is None or text == "server":
+        return None
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0 < minutes < float("inf"):
+        raise typer.BadParameter("--approval-timeout must be a positive number of minutes, or server.")
+    return minutes
 
 
 def encode_files(paths: list[Path] | None) -> list[Json] | None:

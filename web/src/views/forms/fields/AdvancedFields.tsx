@@ -5,6 +5,7 @@ import { FieldError, Fold, FormSection } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import type { Draft } from "@/views/forms/state/draft";
+import { ApprovalTimeoutField } from "./ApprovalTimeoutField";
 import { ContextFilesField } from "./ContextFilesField";
 import { EnvEditor } from "./EnvEditor";
 import { McpServerChoices } from "./McpServerChoices";
@@ -67,11 +68,18 @@ export function AdvancedFields({
         />
       )}
       {!shows && (
-        <UnattendedSelect
-          value={draft.headless}
-          onChange={(headless) => set({ headless })}
-          inherited={from ? "Same as this session" : undefined}
-        />
+        <>
+          <UnattendedSelect
+            value={draft.headless}
+            onChange={(headless) => set({ headless })}
+            inherited={from ? "Same as this session" : undefined}
+          />
+          <ApprovalTimeoutField
+            value={draft.approvalTimeout}
+            onChange={(approvalTimeout) => set({ approvalTimeout })}
+            inherited={from ? "Same as this session" : undefined}
+          />
+        </>
       )}
       {!shows && !from && (
         <>

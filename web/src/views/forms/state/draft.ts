@@ -56,6 +56,8 @@ export interface Draft {
   contextFiles: string;
   callback: CallbackChoice;
   headless: UnattendedAnswer;
+  /** Minutes as typed; empty for the inherited ones. */
+  approvalTimeout: string;
   sandbox: SandboxChoice;
   sandboxProfile: SandboxProfile;
 }
@@ -74,9 +76,13 @@ export const EMPTY_DRAFT: Draft = {
   contextFiles: "",
   callback: DEFAULT_CALLBACK,
   headless: null,
+  approvalTimeout: "",
   sandbox: null,
   sandboxProfile: null,
 };
+
+/** Returns the minutes of a timeout as typed; null if they are left to the server or the session above. */
+export const minutesOf = (typed: string): number | null => (Number(typed) > 0 ? Number(typed) : null);
 
 /** Returns an agent's default mode. */
 export const defaultMode = (agents: readonly Agent[] | undefined, name: string | null): Mode =>
@@ -132,6 +138,7 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
     env: draft.env ? envOf(draft.env) : undefined,
     contextFiles: draft.contextFiles.trim() ? nonEmptyLines(draft.contextFiles) : undefined,
     headless: draft.headless ?? undefined,
+    approvalTimeout: minutesOf(draft.approvalTimeout) ?? undefined,
     sandbox: draft.sandbox ?? undefined,
     sandboxProfile: draft.sandboxProfile ?? undefined,
   };
@@ -155,6 +162,7 @@ export function toBranch(draft: Draft, session: Session, kind: "fork" | "spawn",
     env: draft.env ? envOf(draft.env) : undefined,
     callback: kind === "spawn" ? callbackOf(draft.callback) : undefined,
     headless: draft.headless ?? undefined,
+    approvalTimeout: minutesOf(draft.approvalTimeout) ?? undefined,
   };
 }
 

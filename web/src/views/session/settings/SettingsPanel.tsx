@@ -4,6 +4,7 @@ import { patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input, TextArea } from "@/ui/controls/Field";
+import { ApprovalTimeoutField } from "@/views/forms/fields/ApprovalTimeoutField";
 import { CallbackFields } from "@/views/forms/fields/CallbackFields";
 import { ContextFilesField } from "@/views/forms/fields/ContextFilesField";
 import { EnvEditor } from "@/views/forms/fields/EnvEditor";
@@ -90,6 +91,10 @@ export function SettingsPanel({
           <UnattendedSelect
             value={draft.headless || null}
             onChange={(headless) => set({ headless: headless ?? "" })}
+          />
+          <ApprovalTimeoutField
+            value={draft.approvalTimeout}
+            onChange={(approvalTimeout) => set({ approvalTimeout })}
           />
           <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />
           <SandboxProfileSelect

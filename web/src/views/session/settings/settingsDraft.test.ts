@@ -18,6 +18,7 @@ const session = (change: Partial<Session> = {}): Session =>
     contextFiles: ["README.md"],
     callback: { enabled: true },
     headless: null,
+    approvalTimeout: null,
     sandbox: null,
     sandboxProfile: null,
     queuePaused: false,
@@ -34,6 +35,15 @@ describe("settings", () => {
   it("saves only the changes", () => {
     const draft = { ...draftOf(session()), title: " Two ", model: "opus[1m]", headless: "deny" as const };
     expect(patchOf(session(), draft)).toEqual({ title: "Two", model: "opus[1m]", headless: "deny" });
+  });
+
+  it("saves the minutes that approvals wait, and returns to the server's", () => {
+    const own = session({ approvalTimeout: 5 });
+    expect(draftOf(own).approvalTimeout).toBe("5");
+    expect(patchOf(session(), { ...draftOf(session()), approvalTimeout: "2.5" })).toEqual({
+      approvalTimeout: 2.5,
+    });
+    expect(patchOf(own, { ...draftOf(own), approvalTimeout: "" })).toEqual({ approvalTimeout: null });
   });
 
   it("saves the profile of the sandbox", () => {

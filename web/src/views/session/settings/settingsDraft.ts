@@ -2,6 +2,7 @@
 import type { Mode, Session, SessionPatch } from "@/api/types";
 import {
   type EnvLine,
+  minutesOf,
   nonEmptyLines,
   type SandboxChoice,
   type SandboxProfile,
@@ -23,6 +24,8 @@ export interface SettingsDraft {
     extraInstructions: string;
   };
   headless: "" | "wait" | "deny" | "allow";
+  /** Minutes as typed; empty for the server's default. */
+  approvalTimeout: string;
   sandbox: SandboxChoice;
   sandboxProfile: SandboxProfile;
 }
@@ -43,6 +46,7 @@ export const draftOf = (session: Session): SettingsDraft => ({
     extraInstructions: session.callback.extraInstructions ?? "",
   },
   headless: session.headless ?? "",
+  approvalTimeout: session.approvalTimeout?.toString() ?? "",
   sandbox: session.sandbox ?? null,
   sandboxProfile: session.sandboxProfile ?? null,
 });
@@ -60,6 +64,7 @@ const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused"
   contextFiles: nonEmptyLines(draft.contextFiles),
   callback: { ...draft.callback, extraInstructions: draft.callback.extraInstructions.trim() || null },
   headless: draft.headless || null,
+  approvalTimeout: minutesOf(draft.approvalTimeout),
   sandbox: draft.sandbox,
   sandboxProfile: draft.sandboxProfile,
 });

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry
-from bough.agents.catalog.find import HIGHEST_PACKAGE
+from bough.agents.catalog.find_program import HIGHEST_PACKAGE
 
 ASK_WITHIN = 10.0
 """Seconds for node to print its version."""

@@ -11,7 +11,7 @@ from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.worktree.find import WorktreeId, find_worktree
+from bough.api.cli.worktree.find import WorktreeId
 
 # A preview lists at most this many files.
 MOST_FILES = 20
@@ -22,7 +22,7 @@ Force = Annotated[bool, typer.Option("--force", help="Continue while a turn runs
 
 def status(ctx: CommandContext, worktree: WorktreeId) -> None:
     """Show how far the work in a worktree is: what is not committed, pushed or merged yet."""
-    ctx.show(ctx.client.get(path("worktrees", find_worktree(ctx.client, worktree), "finish")), _print_state)
+    ctx.show(ctx.client.get(path("worktrees", worktree, "finish")), _print_state)
 
 
 def _print_state(state: Json) -> None:
@@ -126,7 +126,7 @@ def push(
 def _finish(ctx: CommandContext, worktree: str, verb: str, body: Json, dry_run: bool, force: bool) -> int:
     """Sends an operation and prints its steps. A preview that would be refused fails."""
     fields = {key: value for key, value in body.items() if value is not None}
-    target = path("worktrees", find_worktree(ctx.client, worktree), *verb.split("/"))
+    target = path("worktrees", worktree, *verb.split("/"))
     answer = ctx.client.post(target, {**fields, "dryRun": dry_run, "force": force}, within=SETUP_WITHIN)
     ctx.show(answer, print_finished)
     return FAILED if answer.value["refusal"] else DONE

@@ -1,5 +1,4 @@
-"""Creates sessions from sessions: forks, spawned children and side questions (B1–B4). Each inherits the settings of its
-source unless they are overridden; its first prompt is queued in the same transaction."""
+"""Creates sessions from sessions: forks, children and side questions (B1–B4), which inherit settings of their source."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import brief, short, short_forms
+from bough.api.cli.framework.selectors import SESSION, WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.worktree.find import find_worktree
 from bough.errors import Invalid
 
 app = typer.Typer(
@@ -167,7 +167,8 @@ def _address(ctx: CommandContext, session: str | None, worktree: str | None, tas
     if len(named) > 1:
         raise Invalid("bad_subject", "Give only one of --session, --worktree and --task.")
     kind, text = named[0] if named else ("worktree", ".")
-    return path("reviews", kind, find_worktree(ctx.client, text) if kind == "worktree" else text)
+    selects = {"worktree": WORKTREE, "session": SESSION}.get(kind)
+    return path("reviews", kind, find(ctx.client, selects, text) if selects is not None else text)
 
 
 def _print_review(review: Json) -> None:

@@ -1,4 +1,4 @@
-"""Creates sessions from sessions: forks, children and side questions (B1–B4), which inherit settings of their source."""
+"""Creates sessions from a session: forks, children and side questions (B1–B4), which inherit settings from it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 import sys
@@ -13,7 +14,10 @@ from typing import Any
 
 from bough.app import running
 
-PATIENCE = 40.0
+# Generous, because the machine may be loaded.
+PATIENCE = 120.0
+# The programs of the test that is running.
+_started: list[asyncio.subprocess.Process] = []
 
 
 @dataclass
@@ -68,7 +72,23 @@ async def start(*arguments: str, cwd: Path | None = None, **env: str) -> Program
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+    _started.append(process)
     return Program(process)
+
+
+async def end_left() -> None:
+    """Ends the programs that a failed test has left running: politely, so that a server ends its agents, then by
+    force."""
+    while _started:
+        process = _started.pop()
+        for end in (process.terminate, process.kill):
+            if process.returncode is not None:
+                break
+            with contextlib.suppress(ProcessLookupError):
+                end()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await process.communicate()
 
 
 async def bough(*arguments: str, cwd: Path | None = None, **env: str) -> Result:

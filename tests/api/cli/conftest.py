@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.api.cli.cli_program import PATIENCE, Cli, Result, run_here
+from tests.api.cli.cli_program import PATIENCE, Cli, Result, end_left, run_here
 from tests.support.server import Running
+
+
+@pytest.fixture(autouse=True)
+async def programs() -> AsyncGenerator[None]:
+    """Leaves no program behind, also if the test fails."""
+    yield
+    await end_left()
 
 
 @pytest.fixture

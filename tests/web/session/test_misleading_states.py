@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.eventually import eventually
-from tests.web.helpers.site import Complaints, Site, entries, prompt_box, said, send, transcript
+from tests.web.helpers.site import Complaints, Site, entries, expand, prompt_box, said, send, transcript
 from tests.web.test_connection import forgive_a_lost_server
 
 
@@ -103,7 +103,8 @@ async def test_a_failed_turn_stays_failed_and_is_tried_again(site: Site, page: P
     await retry.click()
     await expect(entries(page, "Prompt")).to_have_count(3)
     await expect(entries(page, "Prompt").last.get_by_text("note.txt")).to_be_visible()
-    await notice.get_by_role("button", name="Details").click()
+    await expect(transcript(page).locator("[data-row^='task:'][data-status=failed]")).to_have_count(3)
+    await expand(notice.get_by_role("button", name="Details"))
     await expect(notice.get_by_text("Error code: ", exact=False)).to_be_visible()
     await send(page, "all is well")
     await expect(said(page, re.compile('You said "all is well"'))).to_be_visible()

@@ -146,9 +146,8 @@ class KillRun:
         while True:
             page = await self._call("GET", "/api/approvals?status=pending&limit=100")
             for approval in page["approvals"]:
-                decision = "deny" if int(approval["id"][-1], 16) % 4 == 0 else "allow"
                 path = f"/api/approvals/{approval['id']}"
-                await self._call("POST", path, {"decision": decision}, approval["id"], may_refuse=True)
+                await self._call("POST", path, _answer(approval), approval["id"], may_refuse=True)
             await asyncio.sleep(0.09)
 
     # Killing
@@ -238,3 +237,11 @@ class KillRun:
                 if session_id in line
             ]
             print(session, *texts, *mentions[-40:], f"killed: {self.killed}", sep="\n")
+
+
+def _answer(approval: Json) -> Json:
+    """Returns the answer to an approval: the first choice of a question, and to anything else mostly yes."""
+    if approval["toolKind"] == "question":
+        content = {field["name"]: field["choices"][0]["value"] for field in approval["toolCall"]["fields"]}
+        return {"action": "accept", "content": content}
+    return {"decision": "deny" if int(approval["id"][-1], 16) % 4 == 0 else "allow"}

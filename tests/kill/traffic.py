@@ -246,6 +246,7 @@ class Script:
     def _invent(self, *, reading: bool = False) -> tuple[str, list[str]]:
         """Returns a prompt that nobody else sends and the messages that answer it."""
         word = f"word-{self._seed}-{self._key()}-"
+        question = {"message": word, "properties": {"word": {"type": "string", "enum": [word]}}}
         ticks = "\n".join(f"tick {number}" for number in range(1, 5))
         flood = "\n".join(f"tick {number}" for number in range(1, self._flood + 1))
         answers = [
@@ -254,5 +255,6 @@ class Script:
             (f"[[flood {self._flood}]] [[say {word}]]", [f"{flood}\n{word}"]),
             (f"[[say one]] [[run echo {word}]] [[say {word}]]", ["one", word]),
             (f"[[write {word}.txt {word}]] [[slow 4 0.2]]", [ticks]),
+            (f"[[ask {json.dumps(question)}]] [[say {word}]]", [f'You answered accept {{"word":"{word}"}}.\n{word}']),
         ]
         return self._random.choice(answers[:3] if reading else answers)

@@ -16,7 +16,7 @@ async def test_repositories(server: Running, cli: Cli) -> None:
     assert (added["name"], added["path"]) == ("Shop", str(folder))
     listed = (await cli("repo", "list")).out.splitlines()
     short = listed[1].split()[0]
-    assert listed[0].split() == ["ID", "NAME", "KIND", "BRANCH", "PATH"] and added["id"].startswith(short)
+    assert listed[0].split() == ["ID", "NAME", "KIND", "BRANCH", "PATH"] and added["id"].endswith(short)
     assert "is now called Store" in (await cli("repo", "rename", short, "Store")).out
     assert "Store" in (await cli("repo", "show", short)).out
     assert (await cli("repo", "rm", short)).code == 0

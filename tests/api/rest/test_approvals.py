@@ -203,7 +203,7 @@ async def test_scope_of_an_always_answer(asking: Asking) -> None:
         made = (await events.until(lambda event: event["type"] == "choice.created"))["data"]
     assert (made["scope"], made["sessionId"], made["cwd"]) == ("everywhere", None, None)
     assert (made["key"], made["agent"], made["approvalId"]) == (approval["key"], "demo", approval["id"])
-    assert made["decidedBy"] == {"kind": "person", "id": None}
+    assert made["decidedBy"] == {"kind": "person", "id": None, "scope": "everywhere"}
     await client.wait_task(task)
     assert (await client.get(f"/api/sessions/{asking.session['id']}"))["allowedTools"] == []
     other = await client.session(asking.session["repoId"], permissionMode="ask")

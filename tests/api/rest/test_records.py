@@ -70,7 +70,7 @@ async def test_records_have_the_documented_fields(server: Running) -> None:
         assert name == {"mcp-servers": "mcpServers"}.get(noun, noun)
         assert record in page[name]
         assert page["total"] == len(page[name])
-    assert made["sessions"].keys() == SESSION | {"taskId", "warnings"}
+    assert made["sessions"].keys() == SESSION | {"taskId", "warnings", "madeRoom"}
     detail = await server.client.get(f"/api/sessions/{made['sessions']['id']}")
     assert detail.keys() == SESSION | {"repo", "messages"}
     assert detail["repo"] == made["repos"]

@@ -48,7 +48,7 @@ export function plainText(markdown: string): string {
     .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d+[.)])[ \t]+/gm, "")
     .replace(/!?\[([^\]\n]*)\]\([^)\n]*\)/g, "$1")
     .replace(/`+([^`\n]+)`+/g, "$1")
-    .replace(/(?<![\w*_])(\*\*\*|\*\*|\*|___|__|_)(?=\S)([^\n]*?\S)\1(?![\w*_])/g, "$2");
+    .replace(/(?<![\w*_])(\*\*\*|\*\*|\*|___|__|_)(?=\S)([^\n]*?\S)\1(?![\w*_]|\.\w)/g, "$2");
 }
 
 /** Returns the first line of a text, shortened at the end of a word. */

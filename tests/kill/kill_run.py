@@ -135,10 +135,9 @@ class KillRun:
                 async with self.server.client() as client:
                     headers = {"Idempotency-Key": key} if key else {}
                     answer = await client.http.request(method, path, json=body, headers=headers)
-                    if answer.status_code == UNAVAILABLE:
-                        continue
-                    assert answer.status_code < (500 if may_refuse else 400), f"{method} {path}: {answer.text}"
-                    return answer.json()
+                    if answer.status_code != UNAVAILABLE and not _is_of_the_disk(answer):
+                        assert answer.status_code < (500 if may_refuse else 400), f"{method} {path}: {answer.text}"
+                        return answer.json()
             await asyncio.sleep(0.05)
 
     async def _approve(self) -> None:
@@ -237,6 +236,11 @@ class KillRun:
                 if session_id in line
             ]
             print(session, *texts, *mentions[-40:], f"killed: {self.killed}", sep="\n")
+
+
+def _is_of_the_disk(answer: httpx.Response) -> bool:
+    """Tells whether git could not write, as on the broken disks of this run. Nothing was stored, so clients repeat."""
+    return answer.status_code >= 400 and answer.json()["error"]["code"] == "git_failed"
 
 
 def _answer(approval: Json) -> Json:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.checkpoints.take import busy
+from bough.core.policy.protected_paths import is_inside
 from bough.core.store.sql import REPOS
 from bough.core.worktrees import records
 from bough.errors import Conflict
 from bough.git.decode import shown
+from bough.git.finish import remotes
 from bough.git.finish.move import unfinished
+from bough.git.finish.remotes import Remote
+from bough.git.paths import real
 from bough.git.run import git
 from bough.git.working_copy.snapshot import WorkingCopy, working_copy
 from bough.git.working_copy.status import files
@@ -27,6 +31,8 @@ class WorktreeFolder(msgspec.Struct):
     where: WorkingCopy
     branch: str | None
     head: str
+    # The folders in which agents work, of all repositories.
+    written: list[str] = []
 
     @property
     def path(self) -> str:
@@ -69,7 +75,12 @@ async def find_rows(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
     return row, repo
 
 
-async def read_folder(row: Worktree, repo: Repo) -> WorktreeFolder:
+async def written_folders(tx: Tx) -> list[str]:
+    """Returns the folders in which agents work: those of all repositories and worktrees."""
+    return [path for (path,) in await tx.all(REPOS.folders, tuple[str])]
+
+
+async def read_folder(row: Worktree, repo: Repo, written: list[str]) -> WorktreeFolder:
     """Reads the worktree's branch and commit from git."""
     where = await working_copy(row.path)
     status = await git(row.path, "symbolic-ref", "--quiet", "HEAD", fine=(0, 1))
@@ -77,7 +88,22 @@ async def read_folder(row: Worktree, repo: Repo) -> WorktreeFolder:
     if head is None:
         raise Conflict("no_commit", f"Worktree {row.name} has no commit yet.")
     branch = status.rstrip("\n").removeprefix("refs/heads/") or None
-    return WorktreeFolder(row, repo, where, branch, head)
+    return WorktreeFolder(row, repo, where, branch, head, written)
+
+
+async def find_remote(folder: WorktreeFolder, branch: str | None, wanted: str | None = None) -> Remote:
+    """Returns the remote to send a branch to. Raises `Conflict` for a folder in which agents work: git would run there
+    with a configuration that they may have written."""
+    remote = await remotes.find_remote(folder.path, branch, wanted)
+    if remote.protocol == "file":
+        inside = next((path for path in folder.written if is_inside(remote.address, real(path))), None)
+        if inside is not None:
+            raise Conflict(
+                "remote_blocked",
+                f"The remote {remote.name} is the folder {shown(remote.address)}, and agents work in {inside}. Use a "
+                "folder outside, or push and fetch by hand.",
+            )
+    return remote
 
 
 async def find_base(folder: WorktreeFolder, wanted: str | None = None) -> BaseBranch:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bough.core.finish.folder import WorktreeFolder
+from bough.core.finish.folder import WorktreeFolder, find_remote
 from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
 from bough.git.branches import set_upstream
-from bough.git.finish.remotes import find_remote
 from bough.git.finish.transfer import push, tracking_ref
 from bough.git.run import git
 from bough.git.working_copy.status import files
@@ -15,7 +14,7 @@ from bough.git.worktrees import resolve
 async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
     """Plans a push of the branch's commits. What is not committed stays here."""
     branch = folder.own_branch
-    remote = await find_remote(folder.path, branch, body.remote)
+    remote = await find_remote(folder, branch, body.remote)
     finished = Finished("push", folder.row.id, body.dry_run, branch=branch, base=f"{remote.name}/{branch}")
     known = await resolve(folder.path, tracking_ref(remote, branch))
     if known == folder.head:

@@ -14,7 +14,7 @@ import structlog
 
 from bough.core.checkpoints.take import Checkpoints, busy
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
-from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns
+from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns, written_folders
 from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.push import plan_push
@@ -84,7 +84,7 @@ class Finishing:
 
         row, repo, others, running, proposed = await self._store.read(work)
         await self._checkpoints.check_folder(row.path)
-        folder = await read_folder(row, repo)
+        folder = await self._read(row, repo)
         overlaps = await self._overlaps.find(row, [other for other in others if await self._is_inside(other)])
         return await read_finish_state(folder, overlaps, running, proposed)
 
@@ -182,7 +182,7 @@ class Finishing:
 
         async def work() -> Finished:
             if before is not None:
-                await before(await read_folder(row, repo))
+                await before(await self._read(row, repo))
             lock = self._alone if locked else self._beside
             async with lock(caller, row, repo, body, other) as folder:
                 planned = await plan(folder)
@@ -200,7 +200,7 @@ class Finishing:
         try:
             if not body.force:
                 await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-            return (await plan(await read_folder(row, repo))).finished
+            return (await plan(await self._read(row, repo))).finished
         except (Conflict, Denied, Busy) as error:
             preview = Finished(action, row.id, True, refusal=FinishRefusal.of(error))
             if error.code == "merge_conflict":
@@ -217,7 +217,7 @@ class Finishing:
         other: FindFolder | None,
     ) -> AsyncGenerator[WorktreeFolder]:
         """Keeps turns from starting in the folders concerned, and other work from the repository."""
-        beside = await other(await read_folder(row, repo)) if other is not None else None
+        beside = await other(await self._read(row, repo)) if other is not None else None
         async with contextlib.AsyncExitStack() as stack:
             # In the same order as a race: first where the work goes.
             for path in dict.fromkeys(path for path in (beside, row.path) if path):
@@ -227,7 +227,7 @@ class Finishing:
             for path in dict.fromkeys(path for path in (beside, row.path) if path):
                 await stack.enter_async_context(self._checkpoints.alone(path))
             await stack.enter_async_context(alone(await common_folder(repo.path)))
-            yield await read_folder(*await self._store.read(lambda tx: find_rows(tx, row.id)))
+            yield await self._read(*await self._store.read(lambda tx: find_rows(tx, row.id)))
 
     @contextlib.asynccontextmanager
     async def _beside(
@@ -235,7 +235,10 @@ class Finishing:
     ) -> AsyncGenerator[WorktreeFolder]:
         if not body.force:
             await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-        yield await read_folder(row, repo)
+        yield await self._read(row, repo)
+
+    async def _read(self, row: Worktree, repo: Repo) -> WorktreeFolder:
+        return await read_folder(row, repo, await self._store.read(written_folders))
 
     async def _record(
         self, caller: Caller, scope: RecordScope, request: FinishBody, row: Worktree, planned: FinishPlan

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, refuse_uncommitted
+from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, find_remote, refuse_uncommitted
 from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
 from bough.git.finish.merge_trees import MergedTree, merge_trees, rebase
 from bough.git.finish.move import move_checkout, touched_files
-from bough.git.finish.remotes import find_remote
 from bough.git.finish.transfer import fetch, tracking_ref
 from bough.git.merge import identity
 from bough.git.run import git
@@ -52,12 +51,12 @@ async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt) 
 async def fetch_base(folder: WorktreeFolder, body: UpdateBody) -> None:
     """Fetches the base branch from its remote."""
     base = await find_base(folder, body.base)
-    await fetch(folder.path, await find_remote(folder.path, base.branch), base.branch)
+    await fetch(folder.path, await find_remote(folder, base.branch), base.branch)
 
 
 async def _fetched(folder: WorktreeFolder, base: BaseBranch, finished: Finished) -> BaseBranch:
     """Returns the base as its remote has it. A preview uses what was fetched last."""
-    remote = await find_remote(folder.path, base.branch)
+    remote = await find_remote(folder, base.branch)
     finished.base = f"{remote.name}/{base.branch}"
     again = " The rest of this preview does not know it yet." if finished.dry_run else ""
     finished.steps.append(f"Fetch {base.branch} from {remote.shown}.{again}")

@@ -10,6 +10,7 @@ import msgspec
 
 from bough.errors import Conflict
 from bough.git.decode import lines, shown
+from bough.git.paths import real
 from bough.git.run import GitFailed, git
 
 # A name that git could take for an option or a path is no remote of ours.
@@ -74,9 +75,10 @@ def parse_remote(name: str, address: str, folder: str) -> Remote:
     if "::" in address.partition("/")[0]:
         raise _blocked(name, address)
     match = _SCP.fullmatch(address)
-    if match is not None and not os.path.lexists(os.path.join(folder, address)):
+    # Not a folder, even if one of that name exists: an agent could have created it.
+    if match is not None:
         return Remote(name, address, "ssh", match[1].lower(), _project(match[2]))
-    return Remote(name, os.path.normpath(os.path.join(folder, address)), "file")
+    return Remote(name, real(os.path.join(folder, address)), "file")
 
 
 def _parse_url(name: str, address: str) -> Remote:
@@ -86,7 +88,7 @@ def _parse_url(name: str, address: str) -> Remote:
     except ValueError:
         raise _blocked(name, address) from None
     if parts.scheme == "file" and not host and parts.path.startswith("/"):
-        return Remote(name, os.path.normpath(parts.path), "file")
+        return Remote(name, real(parts.path), "file")
     if (
         parts.scheme not in ("https", "ssh")
         or not host

@@ -36,6 +36,9 @@ _RECEIVER = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
+# It fetches nothing either, on its own (a git that is too old to know the first variable heeds the second): the
+# configuration of a partial clone can name a program for that.
+_NO_FETCH = "GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none"
 _SENDER = {"core.alternateRefsCommand": "true", "core.fsmonitor": "false"}
 
 
@@ -117,7 +120,7 @@ def _helper(program: str, remote: Remote, settings: dict[str, str]) -> tuple[str
     if remote.protocol != "file":
         return ()
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    return (f"--{program}=git {words} {program}",)
+    return (f"--{program}={_NO_FETCH} git {words} {program}",)
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.api.worktree_helpers import bare, commit, head, made
+from tests.api.worktree_helpers import at, bare, commit, head, made, registered
 from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
 from tests.support.repos import git
 from tests.support.server import Running
@@ -134,3 +134,42 @@ async def test_another_branch_as_the_base(server: Running) -> None:
     assert head(work.main, "release") == sha and log(work.main) == ["Begin."]
     await work.refused("merge", "no_base", into="missing")
     await work.refused("merge", "no_base", into="feature")
+
+
+async def test_only_what_was_looked_at_is_merged(server: Running) -> None:
+    """F3: A request that names the commit and branch that somebody looked at is refused if they have changed since."""
+    work = await start(server)
+    first = commit(work.folder, "one.txt")
+    commit(work.folder, "two.txt")
+    for verb in ("merge", "push", "commit", "update"):
+        await work.refused(verb, "head_changed", expectedHead=first)
+        await work.refused(verb, "head_changed", expectedBranch="other")
+    state = await work.state()
+    done = await work.do("merge", how="ff", expectedHead=state["sha"], expectedBranch=state["branch"])
+    assert done["sha"] == state["sha"]
+
+
+async def test_a_base_that_is_gone_is_not_replaced(server: Running) -> None:
+    """F3: A worktree whose base branch is gone is not merged into the default branch instead."""
+    repo = await registered(server)
+    git(at(repo["path"]), "branch", "develop")
+    work = Work(server, repo, await made(server.client, repo, "feature", base="develop"))
+    commit(work.folder, "one.txt")
+    git(work.main, "branch", "-D", "develop")
+    await work.refused("merge", "no_base")
+
+
+async def test_refs_of_bough_are_not_moved(server: Running) -> None:
+    """F1, F3: Neither a commit nor a merge moves a ref of Bough's own, to which HEAD or a branch was pointed."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    await work.do("merge")
+    ref = f"refs/bough/merges/{work.worktree['id']}/before/main"
+    before = git(work.main, "rev-parse", ref)
+    commit(work.folder, "two.txt")
+    git(work.main, "symbolic-ref", "refs/heads/alias", ref)
+    await work.refused("merge", "no_base", into="alias")
+    git(work.folder, "symbolic-ref", "HEAD", ref)
+    (work.folder / "planted.txt").write_text("planted\n")
+    await work.refused("commit", "no_branch", message="Planted.")
+    assert git(work.main, "rev-parse", ref) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.checkpoints.take import busy
+from bough.core.finish.requests import FinishBody
 from bough.core.policy.protected_paths import is_inside
 from bough.core.store.sql import REPOS
 from bough.core.worktrees import records
@@ -47,6 +48,21 @@ class WorktreeFolder(msgspec.Struct):
             )
         return self.branch
 
+    def refuse_changed(self, body: FinishBody) -> None:
+        """Raises `Conflict` if the worktree's commit or branch is not the expected one."""
+        if body.expected_branch not in (None, self.branch or ""):
+            raise Conflict(
+                "head_changed",
+                f"Worktree {self.row.name} was on {_branch_words(body.expected_branch)} when this was asked "
+                f"for, and is now on {_branch_words(self.branch)}. Look at it and ask again.",
+            )
+        if body.expected_head is not None and body.expected_head != self.head:
+            raise Conflict(
+                "head_changed",
+                f"Worktree {self.row.name} was at commit {body.expected_head[:12]} when this was asked for, and is now "
+                f"at {self.head[:12]}. Look at the new commits and ask again.",
+            )
+
     def refuse_unfinished(self) -> None:
         """Raises `Conflict` while a merge, rebase or the like is in progress."""
         under_way = unfinished(self.where)
@@ -68,6 +84,10 @@ class BaseBranch(msgspec.Struct, frozen=True):
     local: str | None
 
 
+def _branch_words(branch: str | None) -> str:
+    return f"branch {branch}" if branch else "no branch"
+
+
 async def find_rows(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
     row = await records.usable(tx, worktree_id)
     repo = await tx.one(REPOS.get, Repo, id=row.repo_id)
@@ -87,7 +107,10 @@ async def read_folder(row: Worktree, repo: Repo, written: list[str]) -> Worktree
     head = await resolve(row.path, "HEAD")
     if head is None:
         raise Conflict("no_commit", f"Worktree {row.name} has no commit yet.")
-    branch = status.rstrip("\n").removeprefix("refs/heads/") or None
+    ref = status.rstrip("\n")
+    if ref and not ref.startswith("refs/heads/"):
+        raise Conflict("no_branch", f"HEAD of worktree {row.name} is {shown(ref)}, which is not a branch.")
+    branch = ref.removeprefix("refs/heads/") or None
     return WorktreeFolder(row, repo, where, branch, head, written)
 
 
@@ -107,11 +130,11 @@ async def find_remote(folder: WorktreeFolder, branch: str | None, wanted: str | 
 
 
 async def find_base(folder: WorktreeFolder, wanted: str | None = None) -> BaseBranch:
-    """Returns the base branch: the wanted one, the one that the worktree started from, or the repository's default."""
-    names = [wanted] if wanted is not None else [folder.row.base_ref, folder.repo.default_branch]
-    for name in names:
-        if name and (base := await _branch(folder, name)) is not None:
-            return base
+    """Returns the base branch: the wanted one, the one that the worktree started from or, if it is not known to have
+    started from one, the repository's default."""
+    name = wanted if wanted is not None else folder.row.base_ref or folder.repo.default_branch
+    if name and (base := await _branch(folder, name)) is not None:
+        return base
     if wanted is not None:
         raise Conflict("no_base", f"The repository has no other branch {wanted!r}.")
     raise Conflict(
@@ -124,13 +147,23 @@ async def _branch(folder: WorktreeFolder, name: str) -> BaseBranch | None:
         return None
     sha = await resolve(folder.path, f"refs/heads/{name}")
     if sha is not None:
+        await _refuse_symbolic(folder, name)
         return BaseBranch(name, sha, name, name)
     sha = await resolve(folder.path, f"refs/remotes/{name}")
     if sha is None:
         return None
     _, _, branch = name.partition("/")
     local = branch if await resolve(folder.path, f"refs/heads/{branch}") is not None else None
+    if local is not None:
+        await _refuse_symbolic(folder, local)
     return BaseBranch(name, sha, branch, local)
+
+
+async def _refuse_symbolic(folder: WorktreeFolder, branch: str) -> None:
+    """Raises `Conflict` for a branch that only points to another ref, which would be moved in its place."""
+    ref = (await git(folder.path, "symbolic-ref", "--quiet", f"refs/heads/{branch}", fine=(0, 1))).rstrip("\n")
+    if ref:
+        raise Conflict("no_base", f"{branch} is not a branch of its own: it points to {shown(ref)}. Name that one.")
 
 
 async def refuse_turns(tx: Tx, path: str, caller: Caller) -> None:

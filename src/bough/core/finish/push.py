@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bough.core.finish.folder import WorktreeFolder, find_remote
 from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
+from bough.errors import Conflict
 from bough.git.branches import set_upstream
 from bough.git.finish.transfer import push, tracking_ref
 from bough.git.run import git
@@ -15,6 +16,12 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
     """Plans a push of the branch's commits. What is not committed stays here."""
     branch = folder.own_branch
     remote = await find_remote(folder, branch, body.remote)
+    if body.expected_address not in (None, remote.shown):
+        raise Conflict(
+            "head_changed",
+            f"The remote was {body.expected_address or 'missing'} when this was asked for, and is now {remote.shown}. "
+            "Ask again.",
+        )
     finished = Finished("push", folder.row.id, body.dry_run, branch=branch, base=f"{remote.name}/{branch}")
     known = await resolve(folder.path, tracking_ref(remote, branch))
     if known == folder.head:

@@ -88,6 +88,12 @@ class Finishing:
         overlaps = await self._overlaps.find(row, [other for other in others if await self._is_inside(other)])
         return await read_finish_state(folder, overlaps, running, proposed)
 
+    async def look(self, worktree_id: str) -> WorktreeFolder:
+        """Returns a worktree's branch and last commit."""
+        row, repo = await self._store.read(lambda tx: find_rows(tx, worktree_id))
+        await self._checkpoints.check_folder(row.path)
+        return await self._read(row, repo)
+
     async def _is_inside(self, row: Worktree) -> bool:
         """Returns whether a worktree can be read: it is ready, and leads nowhere else."""
         with contextlib.suppress(Denied):
@@ -99,7 +105,7 @@ class Finishing:
         """Commits chosen files."""
 
         async def plan(folder: WorktreeFolder) -> FinishPlan:
-            return await plan_commit(folder, body, await self._proposed(folder))
+            return await plan_commit(folder, body, await self._proposed(folder), by_agent=caller.kind == "session")
 
         return await self._finish(caller, worktree_id, "commit", body, plan)
 
@@ -109,10 +115,16 @@ class Finishing:
         async def plan(folder: WorktreeFolder) -> FinishPlan:
             if body.on_conflict == "agent":
                 await self._session(folder.row.id, body.session_id)
-            return await plan_update(folder, body, lambda text: self._prompt(caller, folder.row.id, body, text))
+            fetched = shas[0] if shas else None
+            return await plan_update(
+                folder, body, lambda text: self._prompt(caller, folder.row.id, body, text), fetched
+            )
 
-        before = functools.partial(fetch_base, body=body) if body.fetch else None
-        return await self._finish(caller, worktree_id, "update", body, plan, before=before)
+        async def before(folder: WorktreeFolder) -> None:
+            shas.append(await fetch_base(folder, body))
+
+        shas: list[str] = []
+        return await self._finish(caller, worktree_id, "update", body, plan, before=before if body.fetch else None)
 
     async def merge(self, caller: Caller, worktree_id: str, body: MergeBody) -> Finished:
         """Merges the worktree's branch into its base."""
@@ -185,6 +197,7 @@ class Finishing:
                 await before(await self._read(row, repo))
             lock = self._alone if locked else self._beside
             async with lock(caller, row, repo, body, other) as folder:
+                folder.refuse_changed(body)
                 planned = await plan(folder)
                 await planned.act()
             # The files are changed: a repeated request would not find out what was done.
@@ -200,7 +213,9 @@ class Finishing:
         try:
             if not body.force:
                 await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-            return (await plan(await self._read(row, repo))).finished
+            folder = await self._read(row, repo)
+            folder.refuse_changed(body)
+            return (await plan(folder)).finished
         except (Conflict, Denied, Busy) as error:
             preview = Finished(action, row.id, True, refusal=FinishRefusal.of(error))
             if error.code == "merge_conflict":

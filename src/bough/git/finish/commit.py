@@ -12,7 +12,7 @@ import msgspec
 from bough.errors import Conflict, Invalid
 from bough.git.decode import shown
 from bough.git.finish.merge_trees import tree_of
-from bough.git.finish.move import unfinished
+from bough.git.finish.move import head_ref, unfinished
 from bough.git.merge import identity
 from bough.git.paths import read_start
 from bough.git.run import GitFailed, Needs, filters_off, git
@@ -158,6 +158,7 @@ async def commit(plan: CommitPlan, message: str) -> str:
         sha = await resolve(plan.where.top, "HEAD")
         assert sha is not None
         return sha
+    ref = await head_ref(plan.where)
     tree = await _tree(plan)
     if tree == await tree_of(plan.where.top, plan.head) and not plan.others:
         raise Conflict("nothing_to_commit", "No file differs from the last commit.")
@@ -169,7 +170,8 @@ async def commit(plan: CommitPlan, message: str) -> str:
     # The index first: if we are killed in between, files are staged, and nothing is lost.
     await _stage(where, plan.files, env)
     note = f"commit: {message.partition(chr(10))[0][:200]}"
-    await git(where.top, *QUIET, "update-ref", "-m", note, "HEAD", sha, plan.head, env=env | who)
+    words = ("update-ref", "--no-deref", "-m", note, ref, sha, plan.head)
+    await git(where.top, *QUIET, *words, env=env | who)
     if plan.others:
         await asyncio.to_thread(_conclude_merge, where)
     return sha

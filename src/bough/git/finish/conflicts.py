@@ -4,6 +4,7 @@ conflict markers, their sides in the index, and the note that a merge is in prog
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 
 from bough.git.finish.merge_trees import MergedTree
@@ -29,8 +30,10 @@ async def leave_in_conflict(where: WorkingCopy, head: str, theirs: str, merged: 
 
 
 def _write(path: str, text: str) -> None:
-    """Replaces a file, but never what a link in its place leads to."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    """Replaces a file, also a link or a pipe in its place. Follows no link, and waits for nobody who reads a pipe."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     with os.fdopen(file, "wb") as writing:
         writing.write(text.encode("utf-8", "replace"))
 

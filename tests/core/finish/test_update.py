@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bough.core.finish import update
-from bough.git.finish import transfer
+from bough.git import run
+from bough.git.finish import conflicts, transfer
 from bough.git.finish.remotes import Remote
-from tests.api.error_responses import Json
+from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import commit, head
 from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
 from tests.support.repos import git
@@ -114,6 +116,30 @@ async def test_a_conflict_is_handed_to_the_agent_as_one_prompt(server: Running) 
     assert parents(work.folder, "HEAD") == [tip, base]
     assert (await work.state())["unfinished"] is None and status(work.folder) == []
     assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 1
+
+
+async def test_a_conflict_that_cannot_be_written_is_taken_back(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F2: If git fails while the files in conflict are written, the worktree is as before, and no prompt is sent."""
+    work = await start(server)
+    conflicting(work)
+    commit(work.main, "clean.txt")
+    session = await work.session(agent="demo")
+
+    async def failing(*arguments: Any, **options: Any) -> str:
+        answer = await run.git(*arguments, **options)
+        if "read-tree" in arguments and "-m" in arguments:
+            raise run.GitFailed("git_failed", "The disk is full.")
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conflicts, "git", failing)
+        path = f"/api/worktrees/{work.worktree['id']}/update"
+        refused(await server.client.http.post(path, json={"onConflict": "agent"}), 409, "git_failed")
+    assert status(work.folder) == [] and not (work.folder / "clean.txt").exists()
+    assert (await work.state())["unfinished"] is None
+    assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 0
 
 
 async def test_a_rebase_in_conflict_is_left_to_the_agent(server: Running) -> None:

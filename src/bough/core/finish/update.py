@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 from collections.abc import Awaitable, Callable
@@ -94,11 +95,11 @@ async def _plan_conflict(
     finished.steps.append("Send one prompt to the agent to resolve them and commit.")
 
     async def act() -> None:
-        await leave_in_conflict(folder.where, folder.head, base.sha, merged, message)
         try:
+            await leave_in_conflict(folder.where, folder.head, base.sha, merged, message)
             finished.session_id, finished.task_id = await prompt(merge_prompt(base.name, finished.conflicts))
         except BaseException:
-            await abort_conflict(folder.where, folder.head)
+            await asyncio.shield(abort_conflict(folder.where, folder.head, merged))
             raise
 
     return FinishPlan(finished, act, {"base_sha": base.sha})

@@ -4,6 +4,9 @@ Completely, or not at all."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+from collections.abc import Generator
 
 import msgspec
 
@@ -63,15 +66,37 @@ async def head_ref(where: WorkingCopy) -> str:
 
 async def move_checkout(where: WorkingCopy, old: str, new: str, note: str, who: dict[str, str]) -> None:
     """Moves the branch that is checked out, with its files. If git refuses, everything stays as it was."""
-    # Files that only look changed would be in the way. Exits with 1 if some have really changed.
-    await git(where.top, *QUIET, "update-index", "-q", "--refresh", env=where.env, timeout=WITHIN, fine=(0, 1))
-    await git(where.top, *QUIET, "read-tree", "-m", "-u", old, new, env=where.env, timeout=WITHIN)
+    with naming_locks(where):
+        # Files that only look changed would be in the way. Exits with 1 if some have really changed.
+        await git(where.top, *QUIET, "update-index", "-q", "--refresh", env=where.env, timeout=WITHIN, fine=(0, 1))
+        await git(where.top, *QUIET, "read-tree", "-m", "-u", old, new, env=where.env, timeout=WITHIN)
     try:
         words = ("update-ref", "--no-deref", "-m", note, await head_ref(where), new, old)
         await git(where.top, *words, env=where.env | who)
     except (GitFailed, Conflict) as error:
         await _undo(where, new, old, error)
         raise
+
+
+@contextlib.contextmanager
+def naming_locks(where: WorkingCopy) -> Generator[None]:
+    """Turns git's failure into a `Conflict` that names the lock if the index is locked. Git does not always say so."""
+    try:
+        yield
+    except GitFailed as error:
+        lock = os.path.join(where.git_dir, "index.lock")
+        if not os.path.lexists(lock):
+            raise
+        raise index_locked(lock) from error
+
+
+def index_locked(lock: str) -> Conflict:
+    """Builds the error for an index that another git command uses, or that one left locked when it was killed."""
+    return Conflict(
+        "index_locked",
+        f"Git's index is locked: {lock} exists. If no git command runs there, delete that file and try again.",
+        path=lock,
+    )
 
 
 async def _undo(where: WorkingCopy, new: str, old: str, cause: GitFailed | Conflict) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.api.error_responses import refused
 from tests.api.worktree_helpers import at, bare, commit, head, made, registered
 from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
 from tests.support.repos import git
@@ -173,3 +174,46 @@ async def test_refs_of_bough_are_not_moved(server: Running) -> None:
     (work.folder / "planted.txt").write_text("planted\n")
     await work.refused("commit", "no_branch", message="Planted.")
     assert git(work.main, "rev-parse", ref) == before
+
+
+async def test_a_merge_that_failed_does_not_count(server: Running) -> None:
+    """F3: A merge that git refuses because the base's index is locked names the lock, does not show as merged, and
+    leaves the earlier merge as the one to undo."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    lock = work.main / ".git" / "index.lock"
+    lock.touch()
+    path = f"/api/worktrees/{work.worktree['id']}/merge"
+    error = refused(await server.client.http.post(path, json={}), 409, "index_locked")
+    assert str(lock) in error["message"]
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"], log(work.main)) == (False, None, ["Begin."])
+    lock.unlink()
+    first = (await work.do("merge"))["sha"]
+    git(work.main, "branch", "release", f"{first}~1")
+    commit(work.folder, "two.txt")
+    lock.touch()
+    refused(await server.client.http.post(path, json={"how": "squash"}), 409, "index_locked")
+    assert (await work.state())["lastMerge"]["after"] == first
+    (work.main / ".git" / "refs" / "heads" / "release.lock").touch()
+    refused(await server.client.http.post(path, json={"into": "release"}), 409, "git_failed")
+    lock.unlink()
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"]["after"], state["lastMerge"]["branch"]) == (False, first, "main")
+    assert (await work.do("merge/undo"))["sha"] == head(work.main) and log(work.main) == ["Begin."]
+
+
+async def test_a_merge_that_the_base_does_not_contain_does_not_count(server: Running) -> None:
+    """F3: What is kept for undoing a merge counts only while the base contains it. A server that is killed before it
+    moves the base leaves the same as somebody who moves the base back."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    await work.do("merge")
+    git(work.main, "reset", "--quiet", "--hard", "HEAD~1")
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"]) == (False, None)
+    await work.refused("merge/undo", "nothing_to_undo")
+    again = await work.do("merge")
+    commit(work.main, "later.txt")
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"]["after"]) == (True, again["sha"])

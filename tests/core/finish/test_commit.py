@@ -131,6 +131,32 @@ async def test_a_running_turn_blocks_a_commit_unless_forced(server: Running) -> 
     assert log(work.folder) == ["Now.", "Begin."]
 
 
+async def test_a_turn_in_a_subfolder_blocks_the_whole_worktree(server: Running) -> None:
+    """F1, F3: A turn in a folder below the worktree's top counts as one in the worktree; one in another worktree below
+    the base's checkout does not count as one in the base."""
+    work = await start(server)
+    commit(work.folder, "docs/a.txt")
+    (work.folder / "docs" / "b.txt").write_text("b\n")
+    session = await work.session(agent="demo", folder="docs")
+    assert session["cwd"] == str(work.folder / "docs")
+    task = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(task, "running")
+    assert (await work.state())["running"] == [session["id"]]
+    for verb in ("commit", "update", "merge"):
+        error = await work.refused(verb, "folder_busy")
+        assert error["details"]["sessions"] == [session["id"]]
+    await server.client.post(f"/api/sessions/{session['id']}/stop")
+    await server.client.wait_task(task)
+    await work.do("commit", message="B.")
+    other = await made(server.client, work.repo, "other", path=str(work.main / "inside"))
+    assert at(other["path"]).is_relative_to(work.main)
+    session = await server.client.session(work.repo["id"], worktreeId=other["id"], agent="demo")
+    task = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(task, "running")
+    await work.do("merge", how="ff")
+    assert head(work.main) == head(work.folder)
+
+
 async def test_operations_are_in_the_audit_trail(server: Running) -> None:
     """F1: The audit trail says who committed what in which worktree."""
     work = await start(server)

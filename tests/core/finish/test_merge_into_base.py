@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from bough.core.checkpoints.take import Checkpoints
 from tests.api.error_responses import refused
 from tests.api.worktree_helpers import at, bare, commit, head, made, registered
 from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
@@ -217,3 +222,23 @@ async def test_a_merge_that_the_base_does_not_contain_does_not_count(server: Run
     commit(work.main, "later.txt")
     state = await work.state()
     assert (state["merged"], state["lastMerge"]["after"]) == (True, again["sha"])
+
+
+async def test_folders_are_locked_in_the_same_order(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F3: Merges in opposite directions between two worktrees lock both in the same order, so that neither can wait for
+    the other for ever."""
+    work = await start(server)
+    back = Work(server, work.repo, await made(server.client, work.repo, "back"))
+    locked: list[str] = []
+    gate = Checkpoints.gate
+
+    def noting(checkpoints: Checkpoints, cwd: str) -> AbstractAsyncContextManager[None]:
+        locked.append(cwd)
+        return gate(checkpoints, cwd)
+
+    monkeypatch.setattr(Checkpoints, "gate", noting)
+    commit(work.folder, "one.txt")
+    await work.do("merge", into="back")
+    commit(back.folder, "two.txt")
+    await back.do("merge", into="feature")
+    assert locked == sorted((str(work.folder), str(back.folder))) * 2

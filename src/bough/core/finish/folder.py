@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.checkpoints.take import busy
 from bough.core.finish.requests import FinishBody
 from bough.core.policy.protected_paths import is_inside
-from bough.core.store.sql import REPOS
+from bough.core.store.sql import CHECKPOINTS, REPOS
 from bough.core.worktrees import records
 from bough.errors import Conflict
 from bough.git.decode import shown
@@ -21,6 +20,7 @@ from bough.git.working_copy.status import files
 from bough.git.worktrees import checked_out_at, resolve
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
+from bough.model.task import IN_FLIGHT, Task
 from bough.storage.backend import Tx
 
 
@@ -166,9 +166,15 @@ async def _refuse_symbolic(folder: WorktreeFolder, branch: str) -> None:
         raise Conflict("no_base", f"{branch} is not a branch of its own: it points to {shown(ref)}. Name that one.")
 
 
+async def busy_below(tx: Tx, path: str) -> list[Task]:
+    """Returns the turns that are running in a working copy, at its top or in a folder below."""
+    below = f"{path.rstrip('/')}/"
+    return await tx.all(CHECKPOINTS.at_work_below, Task, path=path, below=below, statuses=IN_FLIGHT)
+
+
 async def refuse_turns(tx: Tx, path: str, caller: Caller) -> None:
-    """Raises `Conflict` while a turn runs in a folder; the caller's own does not count."""
-    running = [task for task in await busy(tx, path) if task.session_id != caller.id]
+    """Raises `Conflict` while a turn runs in a folder or below it; the caller's own does not count."""
+    running = [task for task in await busy_below(tx, path) if task.session_id != caller.id]
     if running:
         named = ", ".join(f"task {task.id} of session {task.session_id}" for task in running)
         raise Conflict(

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.core.checkpoints.take import Checkpoints, busy
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
-from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns, written_folders
+from bough.core.finish.folder import WorktreeFolder, busy_below, find_rows, read_folder, refuse_turns, written_folders
 from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.push import plan_push
@@ -79,7 +79,7 @@ class Finishing:
         async def work(tx: Tx) -> tuple[Worktree, Repo, list[Worktree], list[str], ProposedMessage]:
             row, repo = await find_rows(tx, worktree_id)
             others = await tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)
-            running = sorted({task.session_id for task in await busy(tx, row.path)})
+            running = sorted({task.session_id for task in await busy_below(tx, row.path)})
             return row, repo, others, running, await propose_message(tx, row.id, row.name)
 
         row, repo, others, running, proposed = await self._store.read(work)
@@ -234,12 +234,13 @@ class Finishing:
         """Keeps turns from starting in the folders concerned, and other work from the repository."""
         beside = await other(await self._read(row, repo)) if other is not None else None
         async with contextlib.AsyncExitStack() as stack:
-            # In the same order as a race: first where the work goes.
-            for path in dict.fromkeys(path for path in (beside, row.path) if path):
+            # In the same order everywhere: two operations on the same folders would wait for each other for ever.
+            folders = sorted({path for path in (beside, row.path) if path})
+            for path in folders:
                 await stack.enter_async_context(self._checkpoints.gate(path))
             if not body.force:
                 await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-            for path in dict.fromkeys(path for path in (beside, row.path) if path):
+            for path in folders:
                 await stack.enter_async_context(self._checkpoints.alone(path))
             await stack.enter_async_context(alone(await common_folder(repo.path)))
             yield await self._read(*await self._store.read(lambda tx: find_rows(tx, row.id)))

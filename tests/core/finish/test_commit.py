@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
+from bough.core.finish.service import Finishing
+from bough.errors import Conflict
 from tests.api.error_responses import refused
 from tests.api.worktree_helpers import at, commit, head, hook, made
 from tests.core.finish.finish_helpers import log, parents, start, status
@@ -65,6 +71,46 @@ async def test_a_repeated_commit_is_made_once(server: Running) -> None:
     assert log(work.folder) == ["One.", "Begin."]
     path = f"/api/worktrees/{work.worktree['id']}/commit"
     refused(await server.client.http.post(path, json={**body, "message": "Two."}), 409, "idempotency_key_reused")
+
+
+async def test_equal_requests_at_the_same_time_act_once(server: Running) -> None:
+    """A4, F1: A request that is repeated while the first one is under way waits for it and gets the same answer."""
+    work = await start(server)
+    (work.folder / "a.txt").write_text("a\n")
+    body = {"message": "One.", "idempotencyKey": "once"}
+    first, second = await asyncio.gather(work.do("commit", **body), work.do("commit", **body))
+    assert first == second and log(work.folder) == ["One.", "Begin."]
+
+
+@pytest.mark.parametrize("verb", ["commit", "merge"])
+async def test_a_request_repeated_after_a_kill_acts_once(
+    server: Running, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """A4, F1, F3: If the server is killed between git's work and its record, the repeated request returns the commit
+    that was made, and records it."""
+    work = await start(server)
+    commit(work.folder, "a.txt")
+    if verb == "commit":
+        (work.folder / "b.txt").write_text("b\n")
+    body = {"message": "Once.", "idempotencyKey": "once", **({"how": "squash"} if verb == "merge" else {})}
+    path = f"/api/worktrees/{work.worktree['id']}/{verb}"
+
+    async def killed(*_: object) -> None:
+        raise Conflict("killed", "The server was killed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Finishing, "_record", killed)
+        refused(await server.client.http.post(path, json=body), 409, "killed")
+    branch = work.folder if verb == "commit" else work.main
+    sha = head(branch)
+    assert log(branch)[0] == "Once."
+    (work.folder / "c.txt").write_text("c\n")
+    done = await work.do(verb, **body)
+    assert (done["sha"], head(branch), done["message"]) == (sha, sha, "Once.")
+    assert await work.do(verb, **body) == done
+    action = {"commit": "worktree.committed", "merge": "worktree.merged"}[verb]
+    entries = (await server.client.get("/api/audit", params={"action": action}))["entries"]
+    assert [entry["details"]["sha"] for entry in entries] == [sha]
 
 
 async def test_what_cannot_be_committed_is_refused(server: Running) -> None:

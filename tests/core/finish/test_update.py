@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from bough.core.finish import update
+from bough.core.finish.service import Finishing
+from bough.errors import Conflict
 from bough.git import run
 from bough.git.finish import conflicts, transfer
 from bough.git.finish.remotes import Remote
@@ -151,6 +153,27 @@ async def test_a_rebase_in_conflict_is_left_to_the_agent(server: Running) -> Non
     task: Json = await server.client.wait_task(done["taskId"])
     assert "git rebase main" in task["prompt"]
     assert status(work.folder) == []
+
+
+async def test_a_prompt_repeated_after_a_kill_is_sent_once(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A4, F2: If the server is killed after it prompted an agent, the repeated request returns that prompt."""
+    work = await start(server)
+    conflicting(work)
+    session = await work.session(agent="demo")
+    body = {"how": "rebase", "onConflict": "agent", "idempotencyKey": "once"}
+
+    async def killed(*_: object) -> None:
+        raise Conflict("killed", "The server was killed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Finishing, "_record", killed)
+        path = f"/api/worktrees/{work.worktree['id']}/update"
+        refused(await server.client.http.post(path, json=body), 409, "killed")
+    tasks = f"/api/sessions/{session['id']}/tasks"
+    (task,) = (await server.client.get(tasks))["tasks"]
+    await server.client.wait_task(task["id"])
+    assert (await work.do("update", **body))["taskId"] == task["id"]
+    assert (await server.client.get(tasks))["total"] == 1
 
 
 async def test_uncommitted_files_are_not_overwritten(server: Running) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, refuse_uncommitted
+from bough.core.finish.once import Foresee
 from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.branches import is_noted
@@ -67,7 +68,9 @@ async def check_checkout(folder: WorktreeFolder, target: MergeTarget) -> None:
     await refuse_uncommitted(target.checkout, advice, "base_dirty", untracked=False)
 
 
-async def plan_merge(folder: WorktreeFolder, target: MergeTarget, body: MergeBody, proposed: str) -> FinishPlan:
+async def plan_merge(
+    folder: WorktreeFolder, target: MergeTarget, body: MergeBody, proposed: str, foresee: Foresee
+) -> FinishPlan:
     """Plans a merge with a merge commit, by moving the base forward, or as one commit."""
     branch = folder.own_branch
     folder.refuse_unfinished()
@@ -95,6 +98,8 @@ async def plan_merge(folder: WorktreeFolder, target: MergeTarget, body: MergeBod
     async def act() -> None:
         earlier = await _noted_merge(folder)
         merge = LastMerge(target.branch, target.sha, new, folder.head)
+        finished.sha = new
+        await foresee(finished)
         await _keep(folder, merge, earlier)
         try:
             await _move(folder, target, new, f"bough merge {branch}")
@@ -102,7 +107,6 @@ async def plan_merge(folder: WorktreeFolder, target: MergeTarget, body: MergeBod
             if not await _is_in_base(folder, merge):
                 await (_forget(folder, merge) if earlier is None else _keep(folder, earlier, merge))
             raise
-        finished.sha = new
 
     return FinishPlan(finished, act)
 

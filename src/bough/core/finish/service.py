@@ -16,6 +16,7 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
 from bough.core.finish.folder import WorktreeFolder, busy_below, find_rows, read_folder, refuse_turns, written_folders
 from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
+from bough.core.finish.once import Once
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.push import plan_push
 from bough.core.finish.requests import (
@@ -71,6 +72,7 @@ class Finishing:
         self._checkpoints = checkpoints
         self._tasks = tasks
         self._overlaps = Overlaps()
+        self._once = Once(store)
         self._running: set[asyncio.Task[Finished]] = set()
 
     async def state(self, worktree_id: str) -> FinishState:
@@ -105,7 +107,9 @@ class Finishing:
         """Commits chosen files."""
 
         async def plan(folder: WorktreeFolder) -> FinishPlan:
-            return await plan_commit(folder, body, await self._proposed(folder), by_agent=caller.kind == "session")
+            foresee = functools.partial(self._once.foresee, caller, _scope("commit", folder.row.id), _without_key(body))
+            proposed, by_agent = await self._proposed(folder), caller.kind == "session"
+            return await plan_commit(folder, body, proposed, foresee, by_agent=by_agent)
 
         return await self._finish(caller, worktree_id, "commit", body, plan)
 
@@ -132,7 +136,8 @@ class Finishing:
         async def plan(folder: WorktreeFolder) -> FinishPlan:
             target = await find_target(folder, body.into)
             await self._check_target(caller, target, body)
-            return await plan_merge(folder, target, body, await self._proposed(folder))
+            foresee = functools.partial(self._once.foresee, caller, _scope("merge", folder.row.id), _without_key(body))
+            return await plan_merge(folder, target, body, await self._proposed(folder), foresee)
 
         other = functools.partial(_checkout, into=body.into)
         return await self._finish(caller, worktree_id, "merge", body, plan, other)
@@ -186,24 +191,27 @@ class Finishing:
             await self._checkpoints.check_folder(path)
         if body.dry_run:
             return await self._preview(caller, row, repo, action, body, plan)
-        scope = RecordScope(f"worktrees.{action}", "worktrees", row.id)
-        request = msgspec.structs.replace(body, idempotency_key=None)
-        earlier = await self._store.stored_answer(caller, scope, request, Finished)
-        if earlier is not None:
-            return earlier
+        scope, request = _scope(action, row.id), _without_key(body)
 
         async def work() -> Finished:
-            if before is not None:
-                await before(await self._read(row, repo))
-            lock = self._alone if locked else self._beside
-            async with lock(caller, row, repo, body, other) as folder:
-                folder.refuse_changed(body)
-                planned = await plan(folder)
-                await planned.act()
-            # The files are changed: a repeated request would not find out what was done.
-            return await until_available(
-                lambda: self._record(caller, scope, request, row, planned), f"a {action}", worktree=row.id
-            )
+            async with self._once.alone(caller, scope):
+                earlier = await self._store.stored_answer(caller, scope, request, Finished)
+                if earlier is not None:
+                    return earlier
+                if before is not None:
+                    await before(await self._read(row, repo))
+                lock = self._alone if locked else self._beside
+                async with lock(caller, row, repo, body, other) as folder:
+                    planned = await self._once.plan(caller, scope, request, folder)
+                    if planned is None:
+                        folder.refuse_changed(body)
+                        planned = await plan(folder)
+                    await planned.act()
+                # The files are changed: a repeated request would not find out what was done.
+                done = planned
+                return await until_available(
+                    lambda: self._record(caller, scope, request, row, done), f"a {action}", worktree=row.id
+                )
 
         return await self._shielded(work(), f"{action} {row.id}")
 
@@ -307,9 +315,18 @@ class Finishing:
 
     async def _prompt(self, caller: Caller, worktree_id: str, body: UpdateBody, text: str) -> tuple[str, str]:
         session_id = await self._session(worktree_id, body.session_id)
-        without_key = msgspec.structs.replace(caller, idempotency_key=None)
-        task = await self._tasks.prompt(without_key, session_id, text)
+        # A key of its own: a request that is repeated after a kill must not send its prompt twice.
+        key = f"{caller.idempotency_key}:update" if caller.idempotency_key is not None else None
+        task = await self._tasks.prompt(msgspec.structs.replace(caller, idempotency_key=key), session_id, text)
         return task.session_id, task.id
+
+
+def _scope(action: FinishAction, worktree_id: str) -> RecordScope:
+    return RecordScope(f"worktrees.{action}", "worktrees", worktree_id)
+
+
+def _without_key(body: FinishBody) -> FinishBody:
+    return msgspec.structs.replace(body, idempotency_key=None)
 
 
 async def _checkout(folder: WorktreeFolder, into: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -150,8 +150,9 @@ async def _refuse_unfiltered(where: WorkingCopy, files: list[str]) -> None:
         )
 
 
-async def commit(plan: CommitPlan, message: str) -> str:
-    """Makes a planned commit and returns its sha. The files stay the same; other staged files stay staged."""
+async def commit(plan: CommitPlan, message: str, made: Callable[[str], Awaitable[None]] | None = None) -> str:
+    """Makes a planned commit and returns its sha. The files stay the same; other staged files stay staged. Calls `made`
+    with the new commit before the branch moves there; not where hooks run, because git then does both at once."""
     who = await identity(plan.where.top)
     if plan.hooks:
         await _commit_with_hooks(plan, message, who)
@@ -167,6 +168,8 @@ async def commit(plan: CommitPlan, message: str) -> str:
     where, env = plan.where, plan.where.env
     words = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, *parents)
     sha = (await git(where.top, *QUIET, *words, env=who, stdin=stdin)).strip()
+    if made is not None:
+        await made(sha)
     # The index first: if we are killed in between, files are staged, and nothing is lost.
     await _stage(where, plan.files, env)
     note = f"commit: {message.partition(chr(10))[0][:200]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bough.core.finish.folder import WorktreeFolder, find_remote
 from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
-from bough.errors import Conflict
+from bough.errors import BoughError, Conflict
 from bough.git.branches import set_upstream
 from bough.git.finish.transfer import push, tracking_ref
 from bough.git.run import git
@@ -40,7 +40,15 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
         finished.steps.append(f"{counted(left, 'uncommitted file stays', 'uncommitted files stay')} here.")
 
     async def act() -> None:
-        finished.sha = (await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)).sha
-        await set_upstream(folder.path, branch, f"{remote.name}/{branch}")
+        pushed = await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)
+        finished.sha = pushed.sha
+        if pushed.not_noted is not None:
+            finished.steps.append(
+                f"{remote.name} has the commits, but this could not be noted here. {pushed.not_noted}"
+            )
+        try:
+            await set_upstream(folder.path, branch, f"{remote.name}/{branch}")
+        except BoughError as error:
+            finished.steps.append(f"{branch} does not follow {remote.name}/{branch} yet. {error.message}")
 
     return FinishPlan(finished, act)

@@ -216,6 +216,25 @@ async def test_an_update_can_fetch_first(server: Running) -> None:
     assert (head(work.main), head(work.main, "origin/main")) == (local, sha)
 
 
+async def test_an_update_fetches_from_the_remote_that_was_named(server: Running) -> None:
+    """F2, F4: A base such as `upstream/main` is fetched from that remote, and from the address for fetching."""
+    work = await _with_remote(server)
+    upstream, other = work.main.parent / "upstream.git", work.main.parent / "other"
+    git(work.main.parent, "clone", "--quiet", "--bare", str(work.main), str(upstream))
+    git(work.main, "remote", "add", "upstream", str(upstream))
+    git(work.main, "config", "remote.upstream.pushurl", str(work.main.parent / "fork.git"))
+    git(work.main, "config", "branch.main.remote", "origin")
+    git(work.main, "fetch", "--quiet", "upstream")
+    git(work.main.parent, "clone", "--quiet", str(upstream), str(other))
+    sha = commit(other, "from-upstream.txt")
+    git(other, "push", "--quiet")
+    preview = await work.preview("update", fetch=True, base="upstream/main")
+    assert preview["steps"][0].startswith(f"Fetch main from {upstream}.")
+    done = await work.do("update", fetch=True, base="upstream/main")
+    assert (done["base"], done["sha"]) == ("upstream/main", sha)
+    assert (work.folder / "from-upstream.txt").exists()
+
+
 async def _with_remote(server: Running) -> Work:
     work = await start(server)
     remote = work.main.parent / "remote.git"

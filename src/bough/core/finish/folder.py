@@ -75,13 +75,14 @@ class WorktreeFolder(msgspec.Struct):
 
 
 class BaseBranch(msgspec.Struct, frozen=True):
-    """The branch that a worktree is measured against. `local` is its name if it is a branch of this repository, and
-    `branch` its name on a remote too."""
+    """The branch that a worktree is measured against. `local` is its name if it is a branch of this repository,
+    `branch` its name on a remote too, and `remote` the remote that it was named with."""
 
     name: str
     sha: str
     branch: str
     local: str | None
+    remote: str | None = None
 
 
 def _branch_words(branch: str | None) -> str:
@@ -114,10 +115,12 @@ async def read_folder(row: Worktree, repo: Repo, written: list[str]) -> Worktree
     return WorktreeFolder(row, repo, where, branch, head, written)
 
 
-async def find_remote(folder: WorktreeFolder, branch: str | None, wanted: str | None = None) -> Remote:
-    """Returns the remote to send a branch to. Raises `Conflict` for a folder in which agents work: git would run there
-    with a configuration that they may have written."""
-    remote = await remotes.find_remote(folder.path, branch, wanted)
+async def find_remote(
+    folder: WorktreeFolder, branch: str | None, wanted: str | None = None, *, fetching: bool = False
+) -> Remote:
+    """Returns the remote to send a branch to, or to fetch it from. Raises `Conflict` for a folder in which agents
+    work: git would run there with a configuration that they may have written."""
+    remote = await remotes.find_remote(folder.path, branch, wanted, fetching=fetching)
     if remote.protocol == "file":
         inside = next((path for path in folder.written if is_inside(remote.address, real(path))), None)
         if inside is not None:
@@ -152,11 +155,11 @@ async def _branch(folder: WorktreeFolder, name: str) -> BaseBranch | None:
     sha = await resolve(folder.path, f"refs/remotes/{name}")
     if sha is None:
         return None
-    _, _, branch = name.partition("/")
+    remote, _, branch = name.partition("/")
     local = branch if await resolve(folder.path, f"refs/heads/{branch}") is not None else None
     if local is not None:
         await _refuse_symbolic(folder, local)
-    return BaseBranch(name, sha, branch, local)
+    return BaseBranch(name, sha, branch, local, remote)
 
 
 async def _refuse_symbolic(folder: WorktreeFolder, branch: str) -> None:

@@ -54,17 +54,18 @@ async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt, 
 async def fetch_base(folder: WorktreeFolder, body: UpdateBody) -> str:
     """Fetches the base branch from its remote, and returns its commit."""
     base = await find_base(folder, body.base)
-    return await fetch(folder.path, await find_remote(folder, base.branch), base.branch)
+    remote = await find_remote(folder, base.branch, base.remote, fetching=True)
+    return await fetch(folder.path, remote, base.branch)
 
 
 async def _fetched(folder: WorktreeFolder, base: BaseBranch, finished: Finished, fetched: str | None) -> BaseBranch:
     """Returns the base as its remote sent it. Only a preview uses the ref, which agents can write."""
-    remote = await find_remote(folder, base.branch)
+    remote = await find_remote(folder, base.branch, base.remote, fetching=True)
     finished.base = f"{remote.name}/{base.branch}"
     again = " The rest of this preview does not know it yet." if finished.dry_run else ""
     finished.steps.append(f"Fetch {base.branch} from {remote.shown}.{again}")
     sha = fetched or await resolve(folder.path, tracking_ref(remote, base.branch))
-    return base if sha is None else BaseBranch(finished.base, sha, base.branch, base.local)
+    return base if sha is None else BaseBranch(finished.base, sha, base.branch, base.local, remote.name)
 
 
 async def _plan_merge(

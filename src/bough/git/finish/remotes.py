@@ -35,9 +35,9 @@ class Remote(msgspec.Struct, frozen=True):
         return without_login(self.address)
 
 
-async def find_remote(path: str, branch: str | None, wanted: str | None = None) -> Remote:
-    """Returns the remote to send a branch to: the wanted one, the branch's own, `origin`, or the only one. Raises
-    `Conflict` if there is none or its address is not one that Bough uses."""
+async def find_remote(path: str, branch: str | None, wanted: str | None = None, *, fetching: bool = False) -> Remote:
+    """Returns the remote to send a branch to, or to fetch it from: the wanted one, the branch's own, `origin`, or the
+    only one. Raises `Conflict` if there is none or its address is not one that Bough uses."""
     names = lines(await git(path, "remote"))
     if wanted is not None and wanted not in names:
         raise Conflict("no_remote", f"The repository has no remote {wanted!r}. It has: {', '.join(names) or 'none'}.")
@@ -51,9 +51,11 @@ async def find_remote(path: str, branch: str | None, wanted: str | None = None) 
         raise Conflict("remote_blocked", f"{shown(name)!r} is not a name of a remote that Bough uses.")
     # Git applies a person's own rules about addresses (url.*.insteadOf) when it is given this one.
     try:
-        addresses = (await git(path, "config", "-z", "--get-all", f"remote.{name}.pushurl", fine=(0, 1))).split("\0")
+        words = ("config", "-z", "--get-all")
+        # Some people push elsewhere than they fetch from.
+        addresses = [""] if fetching else (await git(path, *words, f"remote.{name}.pushurl", fine=(0, 1))).split("\0")
         if not addresses[0]:
-            addresses = (await git(path, "config", "-z", "--get-all", f"remote.{name}.url")).split("\0")
+            addresses = (await git(path, *words, f"remote.{name}.url")).split("\0")
     except GitFailed as error:
         raise Conflict("no_remote", f"The remote {name} has no address.") from error
     return parse_remote(name, addresses[0], path)

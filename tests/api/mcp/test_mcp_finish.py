@@ -128,3 +128,26 @@ async def test_an_agents_commit_runs_no_hooks(place: ToolServer) -> None:
     done = await agent.does("agor_worktrees_commit", worktreeId=worktree["id"], message="One.")
     assert done["sha"] == head(folder) and not ran.exists()
     assert any("do not run for an agent" in step for step in done["steps"])
+
+
+async def test_a_preview_asks_nobody(place: ToolServer) -> None:
+    """5e, F3, F4: An agent previews a merge or push without a person's decision where its other changes need none, and
+    the question says that it is a preview where they do."""
+    repo = await place.client.get(f"/api/repos/{place.repo_id}")
+    top = at(repo["path"])
+    git(top, "remote", "add", "origin", str(top.parent / "previewed.git"))
+    git(top.parent, "init", "--quiet", "--bare", "previewed.git")
+    worktree = await made(place.client, repo, "previewed")
+    commit(at(worktree["path"]), "one.txt")
+    before = head(top)
+    target = {"worktreeId": worktree["id"], "dryRun": True}
+    agent = await place.root("bypassPermissions", worktreeId=worktree["id"])
+    for tool, step in (("agor_worktrees_merge", "Merge 1 commit"), ("agor_worktrees_push", "Push previewed")):
+        preview = await agent.does(tool, **target)
+        assert preview["refusal"] is None and preview["steps"][0].startswith(step), preview
+    assert head(top) == before
+    careful = await place.root("default")
+    approval = await place.asked(careful, "agor_worktrees_merge", **target)
+    assert approval["title"].startswith("Preview merging")
+    approval = await place.asked(careful, "agor_worktrees_push", **target)
+    assert approval["title"].startswith("Preview pushing")

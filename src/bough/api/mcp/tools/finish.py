@@ -104,8 +104,11 @@ async def _update(ctx: ToolContext, params: UpdateBranch) -> FinishedWork:
 async def _merge_claim(ctx: ToolContext, params: MergeWorktree) -> Claim:
     folder, expected = await _look(ctx, params.worktree_id)
     into = (await find_target(folder, None)).branch
-    title = f"Merge {_named(folder)} into {into} ({params.how})?"
-    return _claim(folder, title, {**expected, "into": into}, LEAVES)
+    what = f"{_named(folder)} into {into} ({params.how})?"
+    expected["into"] = into
+    if params.dry_run:
+        return _claim(folder, f"Preview merging {what}", expected)
+    return _claim(folder, f"Merge {what}", expected, LEAVES)
 
 
 async def _merge(ctx: ToolContext, params: MergeWorktree) -> FinishedWork:
@@ -119,8 +122,11 @@ async def _push_claim(ctx: ToolContext, params: PushWorktree) -> Claim:
         address = (await find_remote(folder, folder.branch)).shown
     except Conflict:
         address = ""
-    title = f"Push {_named(folder)} to {address or 'its remote'}?"
-    return _claim(folder, title, {**expected, "address": address}, LEAVES)
+    what = f"{_named(folder)} to {address or 'its remote'}?"
+    expected["address"] = address
+    if params.dry_run:
+        return _claim(folder, f"Preview pushing {what}", expected)
+    return _claim(folder, f"Push {what}", expected, LEAVES)
 
 
 async def _push(ctx: ToolContext, params: PushWorktree) -> FinishedWork:

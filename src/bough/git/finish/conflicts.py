@@ -76,5 +76,5 @@ async def abort_conflict(where: WorkingCopy, head: str, merged: MergedTree) -> N
         await git(where.top, *QUIET, "read-tree", "--reset", merged.tree, env=scratch, timeout=WITHIN)
         await git(where.top, *QUIET, "read-tree", "--reset", "-u", head, env=scratch, timeout=WITHIN)
     await git(where.top, *QUIET, "read-tree", "--reset", "-u", head, env=where.env, timeout=WITHIN)
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
         await asyncio.to_thread(os.unlink, os.path.join(where.git_dir, "MERGE_MSG"))

@@ -96,7 +96,7 @@ async def test_a_conflict_is_handed_to_the_agent(site: Site, page: Page) -> None
     await expect(dialog).to_be_hidden()
     await expect(bar.get_by_text("1 conflict")).to_be_visible()
     [task] = (await site.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]
-    assert "`both.txt`" in task["prompt"]
+    assert '- "both.txt"' in task["prompt"]
     git(site.repo, "reset", "--quiet", "--hard", "HEAD~1")
 
 

@@ -118,7 +118,8 @@ async def git_over_network(
     """Runs git for a person's own fetch or push, in a repository whose configuration Bough wrote. The person's programs
     for ssh and credentials run; a transport that is a command line does not."""
     settings = {**overrides.SETTINGS, **overrides.NO_COMMAND_LINES, **overrides.NO_HOOKS}
-    variables = {**environment(), "GIT_ALLOW_PROTOCOL": TRANSPORTS, **overrides.as_variables(settings), **env}
+    variables = {**environment(), **overrides.NO_LAZY_FETCH, "GIT_ALLOW_PROTOCOL": TRANSPORTS}
+    variables |= {**overrides.as_variables(settings), **env}
     start = GitStart(variables, guarded=False, confined=False)
     out = await _run(GitProcess(cwd, arguments, start, None, ()), timeout, (0,))
     return out.decode("utf-8", "surrogateescape")

@@ -56,5 +56,9 @@ class Claim(msgspec.Struct, kw_only=True, frozen=True):
     sets_up: bool = False
     # Why a person decides about this every time, whatever the mode of the caller.
     reason_to_ask: str | None = None
+    # What a person is asked about, for example the commit: the call is refused if it differs when it is carried out.
+    expected: dict[str, str] = {}
+    # The worktree whose branch is changed.
+    worktree: str | None = None
     # The repository in which something is created or changed.
     repo: str | None = None

@@ -10,6 +10,8 @@ import pytest
 from bough.core.tool_calls import service
 from tests.api.mcp.mcp_client import Mcp
 from tests.api.worktree_helpers import at, commit, head, made
+from tests.support.eventually import eventually
+from tests.support.mcp.tool_caller import Agent
 from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 from tests.support.repos import git
 from tests.support.server import Running
@@ -59,3 +61,93 @@ async def test_a_person_decides_about_each_merge_and_push(place: ToolServer) -> 
         for tool in ("agor_worktrees_merge", "agor_worktrees_push"):
             await place.asked_every_time(agent, tool, worktreeId=worktree["id"])
     assert head(at(repo["path"])) == before
+
+
+async def test_an_approval_is_about_one_commit_branch_and_target(place: ToolServer) -> None:
+    """5e, F3, F4: What a person allowed is refused if the worktree's commit, branch or base has changed since."""
+    repo = await place.client.get(f"/api/repos/{place.repo_id}")
+    top = at(repo["path"])
+    git(top, "branch", "develop")
+    worktree = await made(place.client, repo, "asked", base="develop")
+    folder = at(worktree["path"])
+    first, before = commit(folder, "one.txt"), head(top)
+    agent = await place.root()
+    target = {"worktreeId": worktree["id"]}
+    merge = await place.asked_every_time(agent, "agor_worktrees_merge", **target)
+    assert f"asked ({first[:12]})" in merge["toolCall"]["title"] and "into develop" in merge["toolCall"]["title"]
+    push = await place.asked_every_time(agent, "agor_worktrees_push", **target)
+    commit(folder, "planted.txt")
+    await refused_afterward(place, agent, merge["id"], "head_changed")
+    git(folder, "checkout", "--quiet", "-b", "other", first)
+    await refused_afterward(place, agent, push["id"], "head_changed")
+    git(folder, "checkout", "--quiet", "asked")
+    merge = await place.asked_every_time(agent, "agor_worktrees_merge", **target, how="ff")
+    git(top, "branch", "-D", "develop")
+    await refused_afterward(place, agent, merge["id"], "no_base")
+    assert head(top) == before
+    text = await place.refused(agent, "agor_worktrees_merge", **target, how="squash")
+    assert "Name the base branch" in text
+
+
+async def refused_afterward(place: ToolServer, agent: Agent, approval: str, code: str) -> None:
+    """Allows a call, and asserts that it fails with this code."""
+    await place.decide(approval)
+
+    async def failed() -> bool:
+        calls = (await place.client.get(f"/api/sessions/{agent.id}/calls"))["calls"]
+        call = next(call for call in calls if call["approvalId"] == approval)
+        return call["state"] == "failed" and call["outcome"]["code"] == code
+
+    await eventually(failed)
+
+
+async def test_a_worktree_of_others_is_asked_about(place: ToolServer) -> None:
+    """5d, F1: An agent's commit in a worktree where its tree does not work asks, and "always" holds for that one."""
+    repo = await place.client.get(f"/api/repos/{place.repo_id}")
+    first, second = await made(place.client, repo, "first"), await made(place.client, repo, "second")
+    for worktree in (first, second):
+        (at(worktree["path"]) / "one.txt").write_text("1\n")
+    agent = await place.root("bypassPermissions", worktreeId=first["id"])
+    done = await agent.does("agor_worktrees_commit", worktreeId=first["id"], message="One.")
+    assert done["sha"] == head(at(first["path"]))
+    approval = await place.asked(agent, "agor_worktrees_commit", worktreeId=second["id"], message="One.")
+    assert "beyond the tree" in approval["reason"]
+
+
+async def test_an_agents_commit_runs_no_hooks(place: ToolServer) -> None:
+    """F1, W3: Hooks that a person allowed do not run for an agent's commit, and the answer says so."""
+    repo = await place.client.get(f"/api/repos/{place.repo_id}")
+    worktree = await made(place.client, repo, "hooked")
+    folder, ran = at(worktree["path"]), place.server.root / "ran"
+    hook = at(repo["path"]) / ".git" / "hooks" / "pre-commit"
+    hook.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+    hook.chmod(0o755)
+    await place.client.allow_git(place.repo_id, hooks=True)
+    agent = await place.root("bypassPermissions", worktreeId=worktree["id"])
+    (folder / "one.txt").write_text("1\n")
+    done = await agent.does("agor_worktrees_commit", worktreeId=worktree["id"], message="One.")
+    assert done["sha"] == head(folder) and not ran.exists()
+    assert any("do not run for an agent" in step for step in done["steps"])
+
+
+async def test_a_preview_asks_nobody(place: ToolServer) -> None:
+    """5e, F3, F4: An agent previews a merge or push without a person's decision where its other changes need none, and
+    the question says that it is a preview where they do."""
+    repo = await place.client.get(f"/api/repos/{place.repo_id}")
+    top = at(repo["path"])
+    git(top, "remote", "add", "origin", str(top.parent / "previewed.git"))
+    git(top.parent, "init", "--quiet", "--bare", "previewed.git")
+    worktree = await made(place.client, repo, "previewed")
+    commit(at(worktree["path"]), "one.txt")
+    before = head(top)
+    target = {"worktreeId": worktree["id"], "dryRun": True}
+    agent = await place.root("bypassPermissions", worktreeId=worktree["id"])
+    for tool, step in (("agor_worktrees_merge", "Merge 1 commit"), ("agor_worktrees_push", "Push previewed")):
+        preview = await agent.does(tool, **target)
+        assert preview["refusal"] is None and preview["steps"][0].startswith(step), preview
+    assert head(top) == before
+    careful = await place.root("default")
+    approval = await place.asked(careful, "agor_worktrees_merge", **target)
+    assert approval["title"].startswith("Preview merging")
+    approval = await place.asked(careful, "agor_worktrees_push", **target)
+    assert approval["title"].startswith("Preview pushing")

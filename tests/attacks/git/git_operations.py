@@ -144,7 +144,7 @@ async def update_branch(cwd: str) -> None:
     await move_checkout(where, head, rebased.sha, "Rebase.", who)
     await move_checkout(where, rebased.sha, head, "Back.", who)
     await leave_in_conflict(where, head, other, merged, "Merge.")
-    await abort_conflict(where, head)
+    await abort_conflict(where, head, merged)
     await move_branch(cwd, "other", other, head, "Forward.", who)
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from bough.errors import Conflict
+from bough.git.finish import transfer
 from bough.git.finish.remotes import find_remote, parse_remote
 from bough.git.finish.transfer import fetch, push, remote_tip
+from bough.git.run import GitFailed
+from tests.api.worktree_helpers import commit
 from tests.support.repos import git, make_repo
 
 PROGRAMS = {
@@ -73,6 +76,46 @@ async def test_a_push_to_a_hostile_folder_runs_nothing(tmp_path: Path) -> None:
     assert await remote_tip(cwd, remote, "sent") == sha
     assert await fetch(cwd, remote, "sent") == sha
     assert attacked.ran() == ""
+
+
+@pytest.mark.parametrize("by", ["git", "older git"])
+async def test_a_folder_that_is_a_partial_clone_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """F4, W3: A folder that lacks an object which the pushed commits build on does not fetch it with a program that its
+    configuration names, also with a git that cannot be told to leave out missing objects."""
+    repo, remote, mark = make_repo(tmp_path / "repo"), tmp_path / "remote.git", tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho \"$0 $*\" >> '{mark}'\n")
+    program.chmod(0o755)
+    lines = [f"line {number}\n" for number in range(5000)]
+    commit(repo, "large.txt", "".join(lines))
+    blob = git(repo, "rev-parse", "HEAD:large.txt").strip()
+    git(tmp_path, "clone", "--quiet", "--bare", str(repo), str(remote))
+    (remote / "objects" / blob[:2] / blob[2:]).unlink()
+    settings = {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "evil",
+        "remote.evil.promisor": "true",
+        "remote.evil.url": str(repo),
+        "remote.evil.uploadpack": str(program),
+    }
+    for name, value in settings.items():
+        git(tmp_path, "config", "--file", str(remote / "config"), name, value)
+    sha = commit(repo, "large.txt", "".join([*lines, "one more\n"]))
+    if by == "older git":
+        # The variable that newer gits know has no effect.
+        monkeypatch.setattr(transfer, "_NO_FETCH", "GIT_NO_LAZY_FETCH=0 GIT_ALLOW_PROTOCOL=none")
+    with pytest.raises(GitFailed):
+        await push(str(repo), parse_remote("origin", str(remote), str(repo)), "main", sha, rewrite=False)
+    assert not mark.exists(), mark.read_text()
+
+
+def test_a_folder_does_not_take_the_place_of_a_server(tmp_path: Path) -> None:
+    """F4: An address of a server stays one, although an agent created a folder of that name in its worktree."""
+    address = "git@github.com:owner/name.git"
+    (tmp_path / address).mkdir(parents=True)
+    assert parse_remote("origin", address, str(tmp_path)).protocol == "ssh"
 
 
 @pytest.mark.parametrize(

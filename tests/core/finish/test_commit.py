@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
+from bough.core.finish.service import Finishing
+from bough.errors import Conflict
 from tests.api.error_responses import refused
 from tests.api.worktree_helpers import at, commit, head, hook, made
 from tests.core.finish.finish_helpers import log, parents, start, status
@@ -67,6 +73,46 @@ async def test_a_repeated_commit_is_made_once(server: Running) -> None:
     refused(await server.client.http.post(path, json={**body, "message": "Two."}), 409, "idempotency_key_reused")
 
 
+async def test_equal_requests_at_the_same_time_act_once(server: Running) -> None:
+    """A4, F1: A request that is repeated while the first one is under way waits for it and gets the same answer."""
+    work = await start(server)
+    (work.folder / "a.txt").write_text("a\n")
+    body = {"message": "One.", "idempotencyKey": "once"}
+    first, second = await asyncio.gather(work.do("commit", **body), work.do("commit", **body))
+    assert first == second and log(work.folder) == ["One.", "Begin."]
+
+
+@pytest.mark.parametrize("verb", ["commit", "merge"])
+async def test_a_request_repeated_after_a_kill_acts_once(
+    server: Running, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """A4, F1, F3: If the server is killed between git's work and its record, the repeated request returns the commit
+    that was made, and records it."""
+    work = await start(server)
+    commit(work.folder, "a.txt")
+    if verb == "commit":
+        (work.folder / "b.txt").write_text("b\n")
+    body = {"message": "Once.", "idempotencyKey": "once", **({"how": "squash"} if verb == "merge" else {})}
+    path = f"/api/worktrees/{work.worktree['id']}/{verb}"
+
+    async def killed(*_: object) -> None:
+        raise Conflict("killed", "The server was killed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Finishing, "_record", killed)
+        refused(await server.client.http.post(path, json=body), 409, "killed")
+    branch = work.folder if verb == "commit" else work.main
+    sha = head(branch)
+    assert log(branch)[0] == "Once."
+    (work.folder / "c.txt").write_text("c\n")
+    done = await work.do(verb, **body)
+    assert (done["sha"], head(branch), done["message"]) == (sha, sha, "Once.")
+    assert await work.do(verb, **body) == done
+    action = {"commit": "worktree.committed", "merge": "worktree.merged"}[verb]
+    entries = (await server.client.get("/api/audit", params={"action": action}))["entries"]
+    assert [entry["details"]["sha"] for entry in entries] == [sha]
+
+
 async def test_what_cannot_be_committed_is_refused(server: Running) -> None:
     """F1: No change, an unknown file and an empty message are refused, with the reason in the preview too."""
     work = await start(server)
@@ -129,6 +175,32 @@ async def test_a_running_turn_blocks_a_commit_unless_forced(server: Running) -> 
     assert error["details"]["sessions"] == [session["id"]]
     await work.do("commit", message="Now.", force=True)
     assert log(work.folder) == ["Now.", "Begin."]
+
+
+async def test_a_turn_in_a_subfolder_blocks_the_whole_worktree(server: Running) -> None:
+    """F1, F3: A turn in a folder below the worktree's top counts as one in the worktree; one in another worktree below
+    the base's checkout does not count as one in the base."""
+    work = await start(server)
+    commit(work.folder, "docs/a.txt")
+    (work.folder / "docs" / "b.txt").write_text("b\n")
+    session = await work.session(agent="demo", folder="docs")
+    assert session["cwd"] == str(work.folder / "docs")
+    task = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(task, "running")
+    assert (await work.state())["running"] == [session["id"]]
+    for verb in ("commit", "update", "merge"):
+        error = await work.refused(verb, "folder_busy")
+        assert error["details"]["sessions"] == [session["id"]]
+    await server.client.post(f"/api/sessions/{session['id']}/stop")
+    await server.client.wait_task(task)
+    await work.do("commit", message="B.")
+    other = await made(server.client, work.repo, "other", path=str(work.main / "inside"))
+    assert at(other["path"]).is_relative_to(work.main)
+    session = await server.client.session(work.repo["id"], worktreeId=other["id"], agent="demo")
+    task = await server.client.prompt(session["id"], "[[hang]]")
+    await server.client.wait_task(task, "running")
+    await work.do("merge", how="ff")
+    assert head(work.main) == head(work.folder)
 
 
 async def test_operations_are_in_the_audit_trail(server: Running) -> None:

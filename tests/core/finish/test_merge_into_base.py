@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tests.api.worktree_helpers import bare, commit, head, made
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from bough.core.checkpoints.take import Checkpoints
+from tests.api.error_responses import refused
+from tests.api.worktree_helpers import at, bare, commit, head, made, registered
 from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
 from tests.support.repos import git
 from tests.support.server import Running
@@ -134,3 +140,105 @@ async def test_another_branch_as_the_base(server: Running) -> None:
     assert head(work.main, "release") == sha and log(work.main) == ["Begin."]
     await work.refused("merge", "no_base", into="missing")
     await work.refused("merge", "no_base", into="feature")
+
+
+async def test_only_what_was_looked_at_is_merged(server: Running) -> None:
+    """F3: A request that names the commit and branch that somebody looked at is refused if they have changed since."""
+    work = await start(server)
+    first = commit(work.folder, "one.txt")
+    commit(work.folder, "two.txt")
+    for verb in ("merge", "push", "commit", "update"):
+        await work.refused(verb, "head_changed", expectedHead=first)
+        await work.refused(verb, "head_changed", expectedBranch="other")
+    state = await work.state()
+    done = await work.do("merge", how="ff", expectedHead=state["sha"], expectedBranch=state["branch"])
+    assert done["sha"] == state["sha"]
+
+
+async def test_a_base_that_is_gone_is_not_replaced(server: Running) -> None:
+    """F3: A worktree whose base branch is gone is not merged into the default branch instead."""
+    repo = await registered(server)
+    git(at(repo["path"]), "branch", "develop")
+    work = Work(server, repo, await made(server.client, repo, "feature", base="develop"))
+    commit(work.folder, "one.txt")
+    git(work.main, "branch", "-D", "develop")
+    await work.refused("merge", "no_base")
+
+
+async def test_refs_of_bough_are_not_moved(server: Running) -> None:
+    """F1, F3: Neither a commit nor a merge moves a ref of Bough's own, to which HEAD or a branch was pointed."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    await work.do("merge")
+    ref = f"refs/bough/merges/{work.worktree['id']}/before/main"
+    before = git(work.main, "rev-parse", ref)
+    commit(work.folder, "two.txt")
+    git(work.main, "symbolic-ref", "refs/heads/alias", ref)
+    await work.refused("merge", "no_base", into="alias")
+    git(work.folder, "symbolic-ref", "HEAD", ref)
+    (work.folder / "planted.txt").write_text("planted\n")
+    await work.refused("commit", "no_branch", message="Planted.")
+    assert git(work.main, "rev-parse", ref) == before
+
+
+async def test_a_merge_that_failed_does_not_count(server: Running) -> None:
+    """F3: A merge that git refuses because the base's index is locked names the lock, does not show as merged, and
+    leaves the earlier merge as the one to undo."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    lock = work.main / ".git" / "index.lock"
+    lock.touch()
+    path = f"/api/worktrees/{work.worktree['id']}/merge"
+    error = refused(await server.client.http.post(path, json={}), 409, "index_locked")
+    assert str(lock) in error["message"]
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"], log(work.main)) == (False, None, ["Begin."])
+    lock.unlink()
+    first = (await work.do("merge"))["sha"]
+    git(work.main, "branch", "release", f"{first}~1")
+    commit(work.folder, "two.txt")
+    lock.touch()
+    refused(await server.client.http.post(path, json={"how": "squash"}), 409, "index_locked")
+    assert (await work.state())["lastMerge"]["after"] == first
+    (work.main / ".git" / "refs" / "heads" / "release.lock").touch()
+    refused(await server.client.http.post(path, json={"into": "release"}), 409, "git_failed")
+    lock.unlink()
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"]["after"], state["lastMerge"]["branch"]) == (False, first, "main")
+    assert (await work.do("merge/undo"))["sha"] == head(work.main) and log(work.main) == ["Begin."]
+
+
+async def test_a_merge_that_the_base_does_not_contain_does_not_count(server: Running) -> None:
+    """F3: What is kept for undoing a merge counts only while the base contains it. A server that is killed before it
+    moves the base leaves the same as somebody who moves the base back."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    await work.do("merge")
+    git(work.main, "reset", "--quiet", "--hard", "HEAD~1")
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"]) == (False, None)
+    await work.refused("merge/undo", "nothing_to_undo")
+    again = await work.do("merge")
+    commit(work.main, "later.txt")
+    state = await work.state()
+    assert (state["merged"], state["lastMerge"]["after"]) == (True, again["sha"])
+
+
+async def test_folders_are_locked_in_the_same_order(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F3: Merges in opposite directions between two worktrees lock both in the same order, so that neither can wait for
+    the other for ever."""
+    work = await start(server)
+    back = Work(server, work.repo, await made(server.client, work.repo, "back"))
+    locked: list[str] = []
+    gate = Checkpoints.gate
+
+    def noting(checkpoints: Checkpoints, cwd: str) -> AbstractAsyncContextManager[None]:
+        locked.append(cwd)
+        return gate(checkpoints, cwd)
+
+    monkeypatch.setattr(Checkpoints, "gate", noting)
+    commit(work.folder, "one.txt")
+    await work.do("merge", into="back")
+    commit(back.folder, "two.txt")
+    await back.do("merge", into="feature")
+    assert locked == sorted((str(work.folder), str(back.folder))) * 2

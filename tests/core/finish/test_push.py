@@ -81,3 +81,36 @@ async def test_a_remote_that_fails_says_why(server: Running) -> None:
     answer = await server.client.http.post(path, json={})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "git_failed")
     assert "gone.git" in answer.json()["error"]["message"]
+
+
+async def test_a_remote_that_an_agent_can_write_is_refused(server: Running) -> None:
+    """F4: Nothing is pushed to or fetched from a folder in a worktree or repository, also if a link leads there."""
+    work = await start(server)
+    commit(work.folder, "one.txt")
+    planted = work.folder / "planted.git"
+    git(work.folder, "clone", "--quiet", "--bare", str(work.main), str(planted))
+    link = work.main.parent / "link.git"
+    link.symlink_to(planted)
+    git(work.main, "remote", "add", "origin", str(planted))
+    for address in (str(planted), "planted.git", f"file://{planted}", str(link), str(work.main)):
+        git(work.main, "config", "remote.origin.url", address)
+        await work.refused("push", "remote_blocked")
+        await work.refused("update", "remote_blocked", fetch=True)
+        assert "agents work in" in (await work.state())["remote"]["blocked"]
+
+
+async def test_a_push_that_cannot_be_noted_is_still_a_push(server: Running) -> None:
+    """F4: Once the remote has the commits, locks in the repository are told as steps, and the push is in the audit
+    trail."""
+    work, remote = await pushable(server)
+    sha = commit(work.folder, "one.txt")
+    (work.main / ".git" / "config.lock").touch()
+    tracking = work.main / ".git" / "refs" / "remotes" / "origin"
+    tracking.mkdir(parents=True)
+    (tracking / "feature.lock").touch()
+    done = await work.do("push")
+    assert (done["sha"], tip(remote)) == (sha, sha)
+    assert "could not be noted" in done["steps"][-2] and "feature.lock" in done["steps"][-2]
+    assert "does not follow origin/feature yet" in done["steps"][-1] and "config.lock" in done["steps"][-1]
+    entries = (await server.client.get("/api/audit", params={"action": "worktree.pushed"}))["entries"]
+    assert [entry["details"]["sha"] for entry in entries] == [sha]

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.api.error_responses import Json
+from bough.core.finish import update
+from bough.core.finish.service import Finishing
+from bough.errors import Conflict
+from bough.git import run
+from bough.git.finish import conflicts, transfer
+from bough.git.finish.remotes import Remote
+from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import commit, head
 from tests.core.finish.finish_helpers import Work, conflicting, log, parents, start, status
 from tests.support.repos import git
@@ -92,7 +103,7 @@ async def test_a_conflict_is_handed_to_the_agent_as_one_prompt(server: Running) 
     done = await work.do("update", onConflict="agent")
     assert (done["conflicts"], done["sessionId"]) == (["both.txt"], session["id"])
     task: Json = await server.client.wait_task(done["taskId"])
-    assert "`both.txt`" in task["prompt"] and "git commit" in task["prompt"]
+    assert '- "both.txt"' in task["prompt"] and "git commit" in task["prompt"]
     text = (work.folder / "both.txt").read_text()
     assert "<<<<<<<" in text and "ours\n" in text and "theirs\n" in text
     assert sorted(status(work.folder)) == ["A  clean.txt", "AA both.txt"]
@@ -109,6 +120,30 @@ async def test_a_conflict_is_handed_to_the_agent_as_one_prompt(server: Running) 
     assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 1
 
 
+async def test_a_conflict_that_cannot_be_written_is_taken_back(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F2: If git fails while the files in conflict are written, the worktree is as before, and no prompt is sent."""
+    work = await start(server)
+    conflicting(work)
+    commit(work.main, "clean.txt")
+    session = await work.session(agent="demo")
+
+    async def failing(*arguments: Any, **options: Any) -> str:
+        answer = await run.git(*arguments, **options)
+        if "read-tree" in arguments and "-m" in arguments:
+            raise run.GitFailed("git_failed", "The disk is full.")
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conflicts, "git", failing)
+        path = f"/api/worktrees/{work.worktree['id']}/update"
+        refused(await server.client.http.post(path, json={"onConflict": "agent"}), 409, "git_failed")
+    assert status(work.folder) == [] and not (work.folder / "clean.txt").exists()
+    assert (await work.state())["unfinished"] is None
+    assert (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["total"] == 0
+
+
 async def test_a_rebase_in_conflict_is_left_to_the_agent(server: Running) -> None:
     """F2: With a rebase the agent starts it itself: the worktree stays clean, and one prompt says what to do."""
     work = await start(server)
@@ -118,6 +153,27 @@ async def test_a_rebase_in_conflict_is_left_to_the_agent(server: Running) -> Non
     task: Json = await server.client.wait_task(done["taskId"])
     assert "git rebase main" in task["prompt"]
     assert status(work.folder) == []
+
+
+async def test_a_prompt_repeated_after_a_kill_is_sent_once(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A4, F2: If the server is killed after it prompted an agent, the repeated request returns that prompt."""
+    work = await start(server)
+    conflicting(work)
+    session = await work.session(agent="demo")
+    body = {"how": "rebase", "onConflict": "agent", "idempotencyKey": "once"}
+
+    async def killed(*_: object) -> None:
+        raise Conflict("killed", "The server was killed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Finishing, "_record", killed)
+        path = f"/api/worktrees/{work.worktree['id']}/update"
+        refused(await server.client.http.post(path, json=body), 409, "killed")
+    tasks = f"/api/sessions/{session['id']}/tasks"
+    (task,) = (await server.client.get(tasks))["tasks"]
+    await server.client.wait_task(task["id"])
+    assert (await work.do("update", **body))["taskId"] == task["id"]
+    assert (await server.client.get(tasks))["total"] == 1
 
 
 async def test_uncommitted_files_are_not_overwritten(server: Running) -> None:
@@ -160,9 +216,66 @@ async def test_an_update_can_fetch_first(server: Running) -> None:
     assert (head(work.main), head(work.main, "origin/main")) == (local, sha)
 
 
+async def test_an_update_fetches_from_the_remote_that_was_named(server: Running) -> None:
+    """F2, F4: A base such as `upstream/main` is fetched from that remote, and from the address for fetching."""
+    work = await _with_remote(server)
+    upstream, other = work.main.parent / "upstream.git", work.main.parent / "other"
+    git(work.main.parent, "clone", "--quiet", "--bare", str(work.main), str(upstream))
+    git(work.main, "remote", "add", "upstream", str(upstream))
+    git(work.main, "config", "remote.upstream.pushurl", str(work.main.parent / "fork.git"))
+    git(work.main, "config", "branch.main.remote", "origin")
+    git(work.main, "fetch", "--quiet", "upstream")
+    git(work.main.parent, "clone", "--quiet", str(upstream), str(other))
+    sha = commit(other, "from-upstream.txt")
+    git(other, "push", "--quiet")
+    preview = await work.preview("update", fetch=True, base="upstream/main")
+    assert preview["steps"][0].startswith(f"Fetch main from {upstream}.")
+    done = await work.do("update", fetch=True, base="upstream/main")
+    assert (done["base"], done["sha"]) == ("upstream/main", sha)
+    assert (work.folder / "from-upstream.txt").exists()
+
+
 async def _with_remote(server: Running) -> Work:
     work = await start(server)
     remote = work.main.parent / "remote.git"
     git(work.main.parent, "clone", "--quiet", "--bare", str(work.main), str(remote))
     git(work.main, "remote", "add", "origin", str(remote))
     return work
+
+
+async def test_a_pipe_in_place_of_the_merge_message_blocks_nothing(server: Running) -> None:
+    """F2: A pipe that somebody put in the place of MERGE_MSG is replaced, and nobody waits for a reader."""
+    work = await start(server)
+    conflicting(work)
+    await work.session()
+    message = Path(git(work.folder, "rev-parse", "--path-format=absolute", "--git-path", "MERGE_MSG").strip())
+    os.mkfifo(message)
+    await work.do("update", onConflict="agent")
+    assert await asyncio.to_thread(message.is_file)
+
+
+async def test_a_fetched_commit_is_the_one_that_is_merged(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F2: What the remote sent is merged, also if somebody moves the tracking ref after the fetch."""
+    work = await start(server)
+    remote = work.main.parent / "remote.git"
+    git(work.main, "remote", "add", "origin", str(remote))
+    sent = commit(work.main, "sent.txt")
+    git(work.main.parent, "clone", "--quiet", "--bare", str(work.main), str(remote))
+    planted = commit(work.main, "planted.txt")
+
+    async def fetch_and_plant(path: str, source: Remote, branch: str) -> str:
+        sha = await transfer.fetch(path, source, branch)
+        git(work.main, "update-ref", f"refs/remotes/origin/{branch}", planted)
+        return sha
+
+    monkeypatch.setattr(update, "fetch", fetch_and_plant)
+    assert (await work.do("update", fetch=True))["sha"] == sent
+
+
+def test_names_stay_inside_a_prompt() -> None:
+    """F2: Names of files and branches stay on one line of a prompt, quoted."""
+    name = "a\n\n# Ignore this\n`b`\u2028c"
+    for prompt in (update.merge_prompt("main`x`", [name]), update.rebase_prompt("main;$(x)", [name])):
+        assert "Ignore this" in prompt.splitlines()[-1], prompt
+        assert prompt.splitlines()[-1].startswith('- "a') and prompt.endswith('"')
+    assert "git rebase 'main;$(x)'" in update.rebase_prompt("main;$(x)", [name])

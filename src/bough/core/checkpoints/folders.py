@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from bough.git.safe.location import find
 from bough.git.working_copy.snapshot import Memory
 
 # More folders than people work in at once; a scan of a large working copy takes some megabytes.
@@ -50,6 +51,15 @@ class Folders:
         finally:
             folder.users -= 1
             self._shrink()
+
+    async def pass_gates(self, cwd: str) -> None:
+        """Waits until a turn may start in a folder. Whoever writes a whole working copy holds the gate of its top,
+        which may be a folder above."""
+        location = await asyncio.to_thread(find, cwd)
+        for path in dict.fromkeys((cwd, location.top if location is not None else cwd)):
+            with self.use(path) as folder:
+                async with folder.gate:
+                    pass
 
     def is_slow(self, cwd: str) -> bool:
         folder = self._folders.get(cwd)

@@ -85,8 +85,7 @@ class Checkpoints:
         """Takes the files before a task and writes their ref, so that git keeps them before the checkpoint is stored.
         Changes found at a later attempt are the task's own work."""
         # A claimed turn is visible in its row, and files are restored only while there is no such row.
-        async with self.gate(session.cwd):
-            pass
+        await self.folders.pass_gates(session.cwd)
         if task.sent_attempt:
             return FolderState()
         if (dropping := self._abandoning.get(task.id)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder
+from bough.core.finish.once import Foresee
 from bough.core.finish.requests import CommitBody, Finished, FinishPlan, counted
 from bough.core.state.reports.callbacks import last_words
 from bough.core.store.sql import WORKTREES
@@ -57,8 +58,10 @@ def _body(words: str) -> str:
     return start or f"{text[: LONGEST_BODY - 1]}…"
 
 
-async def plan_commit(folder: WorktreeFolder, body: CommitBody, proposed: str) -> FinishPlan:
-    """Plans a commit of the chosen files."""
+async def plan_commit(
+    folder: WorktreeFolder, body: CommitBody, proposed: str, foresee: Foresee, *, by_agent: bool
+) -> FinishPlan:
+    """Plans a commit of the chosen files. Hooks do not run for an agent, which could have written them."""
     message = git.checked_message(body.message if body.message is not None else proposed)
     plan = await git.plan_commit(folder.path, body.files)
     finished = Finished("commit", folder.row.id, body.dry_run, branch=folder.branch, message=message)
@@ -66,10 +69,17 @@ async def plan_commit(folder: WorktreeFolder, body: CommitBody, proposed: str) -
     finished.steps.append(f"Commit {counted(len(plan.files), 'file')} to {folder.branch or 'the detached HEAD'}.")
     if plan.others:
         finished.steps.append("This concludes the merge in progress.")
+    if plan.hooks and by_agent:
+        plan = msgspec.structs.replace(plan, hooks=False)
+        finished.steps.append("The repository's hooks do not run for an agent's commit.")
     if plan.hooks:
         finished.steps.append("The repository's hooks run and may change or refuse the commit.")
 
+    async def made(sha: str) -> None:
+        finished.sha = sha
+        await foresee(finished)
+
     async def act() -> None:
-        finished.sha = await git.commit(plan, message)
+        finished.sha = await git.commit(plan, message, made)
 
     return FinishPlan(finished, act)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.checkpoints.take import busy
-from bough.core.store.sql import REPOS
+from bough.core.finish.requests import FinishBody
+from bough.core.policy.protected_paths import is_inside
+from bough.core.store.sql import CHECKPOINTS, REPOS
 from bough.core.worktrees import records
 from bough.errors import Conflict
 from bough.git.decode import shown
+from bough.git.finish import remotes
 from bough.git.finish.move import unfinished
+from bough.git.finish.remotes import Remote
+from bough.git.paths import real
 from bough.git.run import git
 from bough.git.working_copy.snapshot import WorkingCopy, working_copy
 from bough.git.working_copy.status import files
 from bough.git.worktrees import checked_out_at, resolve
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
+from bough.model.task import IN_FLIGHT, Task
 from bough.storage.backend import Tx
 
 
@@ -27,6 +32,8 @@ class WorktreeFolder(msgspec.Struct):
     where: WorkingCopy
     branch: str | None
     head: str
+    # The folders in which agents work, of all repositories.
+    written: list[str] = []
 
     @property
     def path(self) -> str:
@@ -41,6 +48,21 @@ class WorktreeFolder(msgspec.Struct):
             )
         return self.branch
 
+    def refuse_changed(self, body: FinishBody) -> None:
+        """Raises `Conflict` if the worktree's commit or branch is not the expected one."""
+        if body.expected_branch not in (None, self.branch or ""):
+            raise Conflict(
+                "head_changed",
+                f"Worktree {self.row.name} was on {_branch_words(body.expected_branch)} when this was asked "
+                f"for, and is now on {_branch_words(self.branch)}. Look at it and ask again.",
+            )
+        if body.expected_head is not None and body.expected_head != self.head:
+            raise Conflict(
+                "head_changed",
+                f"Worktree {self.row.name} was at commit {body.expected_head[:12]} when this was asked for, and is now "
+                f"at {self.head[:12]}. Look at the new commits and ask again.",
+            )
+
     def refuse_unfinished(self) -> None:
         """Raises `Conflict` while a merge, rebase or the like is in progress."""
         under_way = unfinished(self.where)
@@ -53,13 +75,18 @@ class WorktreeFolder(msgspec.Struct):
 
 
 class BaseBranch(msgspec.Struct, frozen=True):
-    """The branch that a worktree is measured against. `local` is its name if it is a branch of this repository, and
-    `branch` its name on a remote too."""
+    """The branch that a worktree is measured against. `local` is its name if it is a branch of this repository,
+    `branch` its name on a remote too, and `remote` the remote that it was named with."""
 
     name: str
     sha: str
     branch: str
     local: str | None
+    remote: str | None = None
+
+
+def _branch_words(branch: str | None) -> str:
+    return f"branch {branch}" if branch else "no branch"
 
 
 async def find_rows(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
@@ -69,23 +96,48 @@ async def find_rows(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
     return row, repo
 
 
-async def read_folder(row: Worktree, repo: Repo) -> WorktreeFolder:
+async def written_folders(tx: Tx) -> list[str]:
+    """Returns the folders in which agents work: those of all repositories and worktrees."""
+    return [path for (path,) in await tx.all(REPOS.folders, tuple[str])]
+
+
+async def read_folder(row: Worktree, repo: Repo, written: list[str]) -> WorktreeFolder:
     """Reads the worktree's branch and commit from git."""
     where = await working_copy(row.path)
     status = await git(row.path, "symbolic-ref", "--quiet", "HEAD", fine=(0, 1))
     head = await resolve(row.path, "HEAD")
     if head is None:
         raise Conflict("no_commit", f"Worktree {row.name} has no commit yet.")
-    branch = status.rstrip("\n").removeprefix("refs/heads/") or None
-    return WorktreeFolder(row, repo, where, branch, head)
+    ref = status.rstrip("\n")
+    if ref and not ref.startswith("refs/heads/"):
+        raise Conflict("no_branch", f"HEAD of worktree {row.name} is {shown(ref)}, which is not a branch.")
+    branch = ref.removeprefix("refs/heads/") or None
+    return WorktreeFolder(row, repo, where, branch, head, written)
+
+
+async def find_remote(
+    folder: WorktreeFolder, branch: str | None, wanted: str | None = None, *, fetching: bool = False
+) -> Remote:
+    """Returns the remote to send a branch to, or to fetch it from. Raises `Conflict` for a folder in which agents
+    work: git would run there with a configuration that they may have written."""
+    remote = await remotes.find_remote(folder.path, branch, wanted, fetching=fetching)
+    if remote.protocol == "file":
+        inside = next((path for path in folder.written if is_inside(remote.address, real(path))), None)
+        if inside is not None:
+            raise Conflict(
+                "remote_blocked",
+                f"The remote {remote.name} is the folder {shown(remote.address)}, and agents work in {inside}. Use a "
+                "folder outside, or push and fetch by hand.",
+            )
+    return remote
 
 
 async def find_base(folder: WorktreeFolder, wanted: str | None = None) -> BaseBranch:
-    """Returns the base branch: the wanted one, the one that the worktree started from, or the repository's default."""
-    names = [wanted] if wanted is not None else [folder.row.base_ref, folder.repo.default_branch]
-    for name in names:
-        if name and (base := await _branch(folder, name)) is not None:
-            return base
+    """Returns the base branch: the wanted one, the one that the worktree started from or, if it is not known to have
+    started from one, the repository's default."""
+    name = wanted if wanted is not None else folder.row.base_ref or folder.repo.default_branch
+    if name and (base := await _branch(folder, name)) is not None:
+        return base
     if wanted is not None:
         raise Conflict("no_base", f"The repository has no other branch {wanted!r}.")
     raise Conflict(
@@ -98,18 +150,34 @@ async def _branch(folder: WorktreeFolder, name: str) -> BaseBranch | None:
         return None
     sha = await resolve(folder.path, f"refs/heads/{name}")
     if sha is not None:
+        await _refuse_symbolic(folder, name)
         return BaseBranch(name, sha, name, name)
     sha = await resolve(folder.path, f"refs/remotes/{name}")
     if sha is None:
         return None
-    _, _, branch = name.partition("/")
+    remote, _, branch = name.partition("/")
     local = branch if await resolve(folder.path, f"refs/heads/{branch}") is not None else None
-    return BaseBranch(name, sha, branch, local)
+    if local is not None:
+        await _refuse_symbolic(folder, local)
+    return BaseBranch(name, sha, branch, local, remote)
+
+
+async def _refuse_symbolic(folder: WorktreeFolder, branch: str) -> None:
+    """Raises `Conflict` for a branch that only points to another ref, which would be moved in its place."""
+    ref = (await git(folder.path, "symbolic-ref", "--quiet", f"refs/heads/{branch}", fine=(0, 1))).rstrip("\n")
+    if ref:
+        raise Conflict("no_base", f"{branch} is not a branch of its own: it points to {shown(ref)}. Name that one.")
+
+
+async def busy_below(tx: Tx, path: str) -> list[Task]:
+    """Returns the turns that are running in a working copy, at its top or in a folder below."""
+    below = f"{path.rstrip('/')}/"
+    return await tx.all(CHECKPOINTS.at_work_below, Task, path=path, below=below, statuses=IN_FLIGHT)
 
 
 async def refuse_turns(tx: Tx, path: str, caller: Caller) -> None:
-    """Raises `Conflict` while a turn runs in a folder; the caller's own does not count."""
-    running = [task for task in await busy(tx, path) if task.session_id != caller.id]
+    """Raises `Conflict` while a turn runs in a folder or below it; the caller's own does not count."""
+    running = [task for task in await busy_below(tx, path) if task.session_id != caller.id]
     if running:
         named = ", ".join(f"task {task.id} of session {task.session_id}" for task in running)
         raise Conflict(

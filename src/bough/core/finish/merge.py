@@ -10,6 +10,7 @@ import asyncio
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, refuse_uncommitted
+from bough.core.finish.once import Foresee
 from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.branches import is_noted
@@ -67,7 +68,9 @@ async def check_checkout(folder: WorktreeFolder, target: MergeTarget) -> None:
     await refuse_uncommitted(target.checkout, advice, "base_dirty", untracked=False)
 
 
-async def plan_merge(folder: WorktreeFolder, target: MergeTarget, body: MergeBody, proposed: str) -> FinishPlan:
+async def plan_merge(
+    folder: WorktreeFolder, target: MergeTarget, body: MergeBody, proposed: str, foresee: Foresee
+) -> FinishPlan:
     """Plans a merge with a merge commit, by moving the base forward, or as one commit."""
     branch = folder.own_branch
     folder.refuse_unfinished()
@@ -93,9 +96,17 @@ async def plan_merge(folder: WorktreeFolder, target: MergeTarget, body: MergeBod
     await _check_files(target, new, finished, folder)
 
     async def act() -> None:
-        await _keep(folder, LastMerge(target.branch, target.sha, new, folder.head))
-        await _move(folder, target, new, f"bough merge {branch}")
+        earlier = await _noted_merge(folder)
+        merge = LastMerge(target.branch, target.sha, new, folder.head)
         finished.sha = new
+        await foresee(finished)
+        await _keep(folder, merge, earlier)
+        try:
+            await _move(folder, target, new, f"bough merge {branch}")
+        except BaseException:
+            if not await _is_in_base(folder, merge):
+                await (_forget(folder, merge) if earlier is None else _keep(folder, earlier, merge))
+            raise
 
     return FinishPlan(finished, act)
 
@@ -193,7 +204,23 @@ def _ref(folder: WorktreeFolder, part: str, branch: str) -> str:
 
 
 async def last_merge(folder: WorktreeFolder) -> LastMerge | None:
-    """Returns the last merge of a worktree that has not been undone."""
+    """Returns the last merge of a worktree that its base still contains. If Bough was killed before it moved the base,
+    or somebody moved the base back, there is none."""
+    merge = await _noted_merge(folder)
+    return merge if merge is not None and await _is_in_base(folder, merge) else None
+
+
+async def _is_in_base(folder: WorktreeFolder, merge: LastMerge) -> bool:
+    tip = await resolve(folder.repo.path, f"refs/heads/{merge.branch}")
+    if tip is None or await resolve(folder.repo.path, merge.after) is None:
+        return False
+    # The merge itself if the base contains it, else something older.
+    common = await git(folder.repo.path, "merge-base", merge.after, tip, fine=(0, 1))
+    return common.strip() == merge.after
+
+
+async def _noted_merge(folder: WorktreeFolder) -> LastMerge | None:
+    """Returns the last merge that was kept for undoing it, whether it took place or not."""
     prefix = f"{PREFIX}/{folder.row.id}/"
     words = ("for-each-ref", "--format=%(objectname) %(refname)", prefix)
     known = {ref.removeprefix(prefix): sha for sha, _, ref in _split(await git(folder.repo.path, *words))}
@@ -209,9 +236,8 @@ def _split(text: str) -> list[tuple[str, str, str]]:
     return [line.partition(" ") for line in lines(text)]
 
 
-async def _keep(folder: WorktreeFolder, merge: LastMerge) -> None:
-    """Keeps what is needed to undo a merge, in place of what was kept for the merge before."""
-    earlier = await last_merge(folder)
+async def _keep(folder: WorktreeFolder, merge: LastMerge, earlier: LastMerge | None) -> None:
+    """Keeps what is needed to undo a merge, in place of what was kept for another."""
     if earlier is not None and earlier.branch != merge.branch:
         await _forget(folder, earlier)
     parts = {"before": merge.before, "after": merge.after, "tip": merge.tip}

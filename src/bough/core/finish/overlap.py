@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -36,6 +37,7 @@ class Overlaps:
 
     def __init__(self) -> None:
         self._remembered: dict[str, tuple[float, frozenset[str]]] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def find(self, row: Worktree, others: list[Worktree]) -> list[Overlap]:
         """Returns the worktrees that changed the same files, those with most of them first."""
@@ -50,7 +52,12 @@ class Overlaps:
         return sorted(overlaps, key=lambda overlap: -overlap.files_total)
 
     async def _changed(self, row: Worktree) -> frozenset[str]:
-        """Returns the files that differ from the base, committed or not; none if git cannot tell."""
+        """Returns the files that differ from the base, committed or not; none if git cannot tell. Asks git about a
+        folder once at a time."""
+        async with self._locks.setdefault(row.path, asyncio.Lock()):
+            return await self._look(row)
+
+    async def _look(self, row: Worktree) -> frozenset[str]:
         now = time.monotonic()
         for path in [path for path, (at, _) in self._remembered.items() if at + REMEMBERED < now]:
             del self._remembered[path]
@@ -58,7 +65,7 @@ class Overlaps:
             names = frozenset[str]()
             with contextlib.suppress(BoughError, OSError):
                 names = await _changed_files(row)
-            self._remembered[row.path] = (now, names)
+            self._remembered[row.path] = (time.monotonic(), names)
         return self._remembered[row.path][1]
 
 

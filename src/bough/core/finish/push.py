@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bough.core.finish.folder import WorktreeFolder
+from bough.core.finish.folder import WorktreeFolder, find_remote
 from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
+from bough.errors import BoughError, Conflict
 from bough.git.branches import set_upstream
-from bough.git.finish.remotes import find_remote
 from bough.git.finish.transfer import push, tracking_ref
 from bough.git.run import git
 from bough.git.working_copy.status import files
@@ -15,7 +15,13 @@ from bough.git.worktrees import resolve
 async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
     """Plans a push of the branch's commits. What is not committed stays here."""
     branch = folder.own_branch
-    remote = await find_remote(folder.path, branch, body.remote)
+    remote = await find_remote(folder, branch, body.remote)
+    if body.expected_address not in (None, remote.shown):
+        raise Conflict(
+            "head_changed",
+            f"The remote was {body.expected_address or 'missing'} when this was asked for, and is now {remote.shown}. "
+            "Ask again.",
+        )
     finished = Finished("push", folder.row.id, body.dry_run, branch=branch, base=f"{remote.name}/{branch}")
     known = await resolve(folder.path, tracking_ref(remote, branch))
     if known == folder.head:
@@ -34,7 +40,15 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
         finished.steps.append(f"{counted(left, 'uncommitted file stays', 'uncommitted files stay')} here.")
 
     async def act() -> None:
-        finished.sha = (await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)).sha
-        await set_upstream(folder.path, branch, f"{remote.name}/{branch}")
+        pushed = await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)
+        finished.sha = pushed.sha
+        if pushed.not_noted is not None:
+            finished.steps.append(
+                f"{remote.name} has the commits, but this could not be noted here. {pushed.not_noted}"
+            )
+        try:
+            await set_upstream(folder.path, branch, f"{remote.name}/{branch}")
+        except BoughError as error:
+            finished.steps.append(f"{branch} does not follow {remote.name}/{branch} yet. {error.message}")
 
     return FinishPlan(finished, act)

@@ -18,10 +18,13 @@ MOST_NAMED = 200
 
 class FinishBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """The fields of every request. `dryRun` returns what would happen, or why it would be refused, and changes nothing.
-    `force` continues while a turn runs there."""
+    `force` continues while a turn runs there. `expectedHead` and `expectedBranch` are the worktree's last commit and
+    branch that you looked at: others are refused."""
 
     dry_run: bool = False
     force: bool = False
+    expected_head: str | None = None
+    expected_branch: str | None = None
     idempotency_key: str | None = None
 
 
@@ -63,10 +66,12 @@ class UndoMergeBody(FinishBody, kw_only=True):
 
 class PushBody(FinishBody, kw_only=True):
     """Pushes the worktree's branch to its remote. `rewrite` replaces commits there, unless somebody else pushed since
-    the last fetch or push from here."""
+    the last fetch or push from here. `expectedAddress` is the address of the remote that you looked at: another one is
+    refused."""
 
     remote: str | None = None
     rewrite: bool = False
+    expected_address: str | None = None
 
 
 class FinishRefusal(msgspec.Struct, rename="camel"):

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.core.checkpoints.take import Checkpoints, busy
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
-from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns
+from bough.core.finish.folder import WorktreeFolder, busy_below, find_rows, read_folder, refuse_turns, written_folders
 from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
+from bough.core.finish.once import Once
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.push import plan_push
 from bough.core.finish.requests import (
@@ -71,6 +72,7 @@ class Finishing:
         self._checkpoints = checkpoints
         self._tasks = tasks
         self._overlaps = Overlaps()
+        self._once = Once(store)
         self._running: set[asyncio.Task[Finished]] = set()
 
     async def state(self, worktree_id: str) -> FinishState:
@@ -79,14 +81,20 @@ class Finishing:
         async def work(tx: Tx) -> tuple[Worktree, Repo, list[Worktree], list[str], ProposedMessage]:
             row, repo = await find_rows(tx, worktree_id)
             others = await tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)
-            running = sorted({task.session_id for task in await busy(tx, row.path)})
+            running = sorted({task.session_id for task in await busy_below(tx, row.path)})
             return row, repo, others, running, await propose_message(tx, row.id, row.name)
 
         row, repo, others, running, proposed = await self._store.read(work)
         await self._checkpoints.check_folder(row.path)
-        folder = await read_folder(row, repo)
+        folder = await self._read(row, repo)
         overlaps = await self._overlaps.find(row, [other for other in others if await self._is_inside(other)])
         return await read_finish_state(folder, overlaps, running, proposed)
+
+    async def look(self, worktree_id: str) -> WorktreeFolder:
+        """Returns a worktree's branch and last commit."""
+        row, repo = await self._store.read(lambda tx: find_rows(tx, worktree_id))
+        await self._checkpoints.check_folder(row.path)
+        return await self._read(row, repo)
 
     async def _is_inside(self, row: Worktree) -> bool:
         """Returns whether a worktree can be read: it is ready, and leads nowhere else."""
@@ -99,7 +107,9 @@ class Finishing:
         """Commits chosen files."""
 
         async def plan(folder: WorktreeFolder) -> FinishPlan:
-            return await plan_commit(folder, body, await self._proposed(folder))
+            foresee = functools.partial(self._once.foresee, caller, _scope("commit", folder.row.id), _without_key(body))
+            proposed, by_agent = await self._proposed(folder), caller.kind == "session"
+            return await plan_commit(folder, body, proposed, foresee, by_agent=by_agent)
 
         return await self._finish(caller, worktree_id, "commit", body, plan)
 
@@ -109,10 +119,16 @@ class Finishing:
         async def plan(folder: WorktreeFolder) -> FinishPlan:
             if body.on_conflict == "agent":
                 await self._session(folder.row.id, body.session_id)
-            return await plan_update(folder, body, lambda text: self._prompt(caller, folder.row.id, body, text))
+            fetched = shas[0] if shas else None
+            return await plan_update(
+                folder, body, lambda text: self._prompt(caller, folder.row.id, body, text), fetched
+            )
 
-        before = functools.partial(fetch_base, body=body) if body.fetch else None
-        return await self._finish(caller, worktree_id, "update", body, plan, before=before)
+        async def before(folder: WorktreeFolder) -> None:
+            shas.append(await fetch_base(folder, body))
+
+        shas: list[str] = []
+        return await self._finish(caller, worktree_id, "update", body, plan, before=before if body.fetch else None)
 
     async def merge(self, caller: Caller, worktree_id: str, body: MergeBody) -> Finished:
         """Merges the worktree's branch into its base."""
@@ -120,7 +136,8 @@ class Finishing:
         async def plan(folder: WorktreeFolder) -> FinishPlan:
             target = await find_target(folder, body.into)
             await self._check_target(caller, target, body)
-            return await plan_merge(folder, target, body, await self._proposed(folder))
+            foresee = functools.partial(self._once.foresee, caller, _scope("merge", folder.row.id), _without_key(body))
+            return await plan_merge(folder, target, body, await self._proposed(folder), foresee)
 
         other = functools.partial(_checkout, into=body.into)
         return await self._finish(caller, worktree_id, "merge", body, plan, other)
@@ -174,23 +191,27 @@ class Finishing:
             await self._checkpoints.check_folder(path)
         if body.dry_run:
             return await self._preview(caller, row, repo, action, body, plan)
-        scope = RecordScope(f"worktrees.{action}", "worktrees", row.id)
-        request = msgspec.structs.replace(body, idempotency_key=None)
-        earlier = await self._store.stored_answer(caller, scope, request, Finished)
-        if earlier is not None:
-            return earlier
+        scope, request = _scope(action, row.id), _without_key(body)
 
         async def work() -> Finished:
-            if before is not None:
-                await before(await read_folder(row, repo))
-            lock = self._alone if locked else self._beside
-            async with lock(caller, row, repo, body, other) as folder:
-                planned = await plan(folder)
-                await planned.act()
-            # The files are changed: a repeated request would not find out what was done.
-            return await until_available(
-                lambda: self._record(caller, scope, request, row, planned), f"a {action}", worktree=row.id
-            )
+            async with self._once.alone(caller, scope):
+                earlier = await self._store.stored_answer(caller, scope, request, Finished)
+                if earlier is not None:
+                    return earlier
+                if before is not None:
+                    await before(await self._read(row, repo))
+                lock = self._alone if locked else self._beside
+                async with lock(caller, row, repo, body, other) as folder:
+                    planned = await self._once.plan(caller, scope, request, folder)
+                    if planned is None:
+                        folder.refuse_changed(body)
+                        planned = await plan(folder)
+                    await planned.act()
+                # The files are changed: a repeated request would not find out what was done.
+                done = planned
+                return await until_available(
+                    lambda: self._record(caller, scope, request, row, done), f"a {action}", worktree=row.id
+                )
 
         return await self._shielded(work(), f"{action} {row.id}")
 
@@ -200,7 +221,9 @@ class Finishing:
         try:
             if not body.force:
                 await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-            return (await plan(await read_folder(row, repo))).finished
+            folder = await self._read(row, repo)
+            folder.refuse_changed(body)
+            return (await plan(folder)).finished
         except (Conflict, Denied, Busy) as error:
             preview = Finished(action, row.id, True, refusal=FinishRefusal.of(error))
             if error.code == "merge_conflict":
@@ -217,17 +240,18 @@ class Finishing:
         other: FindFolder | None,
     ) -> AsyncGenerator[WorktreeFolder]:
         """Keeps turns from starting in the folders concerned, and other work from the repository."""
-        beside = await other(await read_folder(row, repo)) if other is not None else None
+        beside = await other(await self._read(row, repo)) if other is not None else None
         async with contextlib.AsyncExitStack() as stack:
-            # In the same order as a race: first where the work goes.
-            for path in dict.fromkeys(path for path in (beside, row.path) if path):
+            # In the same order everywhere: two operations on the same folders would wait for each other for ever.
+            folders = sorted({path for path in (beside, row.path) if path})
+            for path in folders:
                 await stack.enter_async_context(self._checkpoints.gate(path))
             if not body.force:
                 await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-            for path in dict.fromkeys(path for path in (beside, row.path) if path):
+            for path in folders:
                 await stack.enter_async_context(self._checkpoints.alone(path))
             await stack.enter_async_context(alone(await common_folder(repo.path)))
-            yield await read_folder(*await self._store.read(lambda tx: find_rows(tx, row.id)))
+            yield await self._read(*await self._store.read(lambda tx: find_rows(tx, row.id)))
 
     @contextlib.asynccontextmanager
     async def _beside(
@@ -235,7 +259,10 @@ class Finishing:
     ) -> AsyncGenerator[WorktreeFolder]:
         if not body.force:
             await self._store.read(lambda tx: refuse_turns(tx, row.path, caller))
-        yield await read_folder(row, repo)
+        yield await self._read(row, repo)
+
+    async def _read(self, row: Worktree, repo: Repo) -> WorktreeFolder:
+        return await read_folder(row, repo, await self._store.read(written_folders))
 
     async def _record(
         self, caller: Caller, scope: RecordScope, request: FinishBody, row: Worktree, planned: FinishPlan
@@ -288,9 +315,18 @@ class Finishing:
 
     async def _prompt(self, caller: Caller, worktree_id: str, body: UpdateBody, text: str) -> tuple[str, str]:
         session_id = await self._session(worktree_id, body.session_id)
-        without_key = msgspec.structs.replace(caller, idempotency_key=None)
-        task = await self._tasks.prompt(without_key, session_id, text)
+        # A key of its own: a request that is repeated after a kill must not send its prompt twice.
+        key = f"{caller.idempotency_key}:update" if caller.idempotency_key is not None else None
+        task = await self._tasks.prompt(msgspec.structs.replace(caller, idempotency_key=key), session_id, text)
         return task.session_id, task.id
+
+
+def _scope(action: FinishAction, worktree_id: str) -> RecordScope:
+    return RecordScope(f"worktrees.{action}", "worktrees", worktree_id)
+
+
+def _without_key(body: FinishBody) -> FinishBody:
+    return msgspec.structs.replace(body, idempotency_key=None)
 
 
 async def _checkout(folder: WorktreeFolder, into: str | None) -> str | None:

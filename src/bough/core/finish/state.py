@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.finish.commit import ProposedMessage
-from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base
+from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, find_remote
 from bough.core.finish.merge import LastMerge, last_merge
 from bough.core.finish.overlap import Overlap
 from bough.core.finish.requests import MOST_NAMED
@@ -14,7 +14,6 @@ from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.commit import uncommitted
 from bough.git.finish.move import unfinished
-from bough.git.finish.remotes import find_remote
 from bough.git.finish.transfer import tracking_ref
 from bough.git.run import GitFailed
 from bough.git.working_copy.diff import FileStatus
@@ -110,7 +109,7 @@ async def read_finish_state(
 
 async def _remote(folder: WorktreeFolder) -> RemoteState:
     try:
-        remote = await find_remote(folder.path, folder.branch)
+        remote = await find_remote(folder, folder.branch)
     except Conflict as error:
         # A repository without a remote is usual and needs no words.
         return RemoteState(blocked=None if error.code == "no_remote" else error.message)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import shlex
 from collections.abc import Awaitable, Callable
 
-from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, refuse_uncommitted
+from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, find_remote, refuse_uncommitted
 from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
 from bough.git.finish.merge_trees import MergedTree, merge_trees, rebase
 from bough.git.finish.move import move_checkout, touched_files
-from bough.git.finish.remotes import find_remote
 from bough.git.finish.transfer import fetch, tracking_ref
 from bough.git.merge import identity
 from bough.git.run import git
@@ -25,14 +27,14 @@ RECOVERY = "refs/bough/updates"
 Prompt = Callable[[str], Awaitable[tuple[str, str]]]
 
 
-async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt) -> FinishPlan:
-    """Plans an update by a merge or a rebase."""
+async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt, fetched: str | None) -> FinishPlan:
+    """Plans an update by a merge or a rebase. `fetched` is the commit that the remote sent; None in previews."""
     branch = folder.own_branch
     folder.refuse_unfinished()
     base = await find_base(folder, body.base)
     finished = Finished("update", folder.row.id, body.dry_run, branch=branch, base=base.name)
     if body.fetch:
-        base = await _fetched(folder, base, finished)
+        base = await _fetched(folder, base, finished, fetched)
     common = (await git(folder.path, "merge-base", folder.head, base.sha, fine=(0, 1))).strip()
     if not common:
         raise Conflict("merge_blocked", f"{branch} and {base.name} have no commit in common.")
@@ -49,20 +51,21 @@ async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt) 
     return await _plan_merge(folder, base, body, finished, prompt)
 
 
-async def fetch_base(folder: WorktreeFolder, body: UpdateBody) -> None:
-    """Fetches the base branch from its remote."""
+async def fetch_base(folder: WorktreeFolder, body: UpdateBody) -> str:
+    """Fetches the base branch from its remote, and returns its commit."""
     base = await find_base(folder, body.base)
-    await fetch(folder.path, await find_remote(folder.path, base.branch), base.branch)
+    remote = await find_remote(folder, base.branch, base.remote, fetching=True)
+    return await fetch(folder.path, remote, base.branch)
 
 
-async def _fetched(folder: WorktreeFolder, base: BaseBranch, finished: Finished) -> BaseBranch:
-    """Returns the base as its remote has it. A preview uses what was fetched last."""
-    remote = await find_remote(folder.path, base.branch)
+async def _fetched(folder: WorktreeFolder, base: BaseBranch, finished: Finished, fetched: str | None) -> BaseBranch:
+    """Returns the base as its remote sent it. Only a preview uses the ref, which agents can write."""
+    remote = await find_remote(folder, base.branch, base.remote, fetching=True)
     finished.base = f"{remote.name}/{base.branch}"
     again = " The rest of this preview does not know it yet." if finished.dry_run else ""
     finished.steps.append(f"Fetch {base.branch} from {remote.shown}.{again}")
-    sha = await resolve(folder.path, tracking_ref(remote, base.branch))
-    return base if sha is None else BaseBranch(finished.base, sha, base.branch, base.local)
+    sha = fetched or await resolve(folder.path, tracking_ref(remote, base.branch))
+    return base if sha is None else BaseBranch(finished.base, sha, base.branch, base.local, remote.name)
 
 
 async def _plan_merge(
@@ -93,11 +96,11 @@ async def _plan_conflict(
     finished.steps.append("Send one prompt to the agent to resolve them and commit.")
 
     async def act() -> None:
-        await leave_in_conflict(folder.where, folder.head, base.sha, merged, message)
         try:
+            await leave_in_conflict(folder.where, folder.head, base.sha, merged, message)
             finished.session_id, finished.task_id = await prompt(merge_prompt(base.name, finished.conflicts))
         except BaseException:
-            await abort_conflict(folder.where, folder.head)
+            await asyncio.shield(abort_conflict(folder.where, folder.head, merged))
             raise
 
     return FinishPlan(finished, act, {"base_sha": base.sha})
@@ -132,7 +135,15 @@ async def _move(folder: WorktreeFolder, finished: Finished, new: str, note: str)
 
     async def act() -> None:
         who = await identity(folder.path)
-        words = ("update-ref", "--create-reflog", "-m", "bough", f"{RECOVERY}/{folder.row.id}", folder.head)
+        words = (
+            "update-ref",
+            "--no-deref",
+            "--create-reflog",
+            "-m",
+            "bough",
+            f"{RECOVERY}/{folder.row.id}",
+            folder.head,
+        )
         await git(folder.path, *words, env=who)
         await move_checkout(folder.where, folder.head, new, f"bough update: {note}", who)
         finished.sha = new
@@ -166,7 +177,7 @@ def _conflict(finished: Finished, base: BaseBranch, what: str) -> Conflict:
 def merge_prompt(base: str, files: list[str]) -> str:
     """Builds the prompt that hands a merge in conflict to an agent."""
     return (
-        f"I merged `{base}` into this branch, and the merge stopped at conflicts. It is in progress in this folder. "
+        f"I merged {_quoted(base)} into this branch, and the merge stopped at conflicts. It is in progress here. "
         "Resolve the conflict markers in these files so that both sides keep their meaning, run the tests that concern "
         f"them, `git add` the files and conclude the merge with `git commit --no-edit`:\n\n{_list(files)}"
     )
@@ -175,12 +186,18 @@ def merge_prompt(base: str, files: list[str]) -> str:
 def rebase_prompt(base: str, files: list[str]) -> str:
     """Builds the prompt that asks an agent for a rebase with conflicts."""
     return (
-        f"Rebase this branch onto `{base}` (`git rebase {base}`). These files conflict, because both sides changed "
-        "them. Resolve them so that both sides keep their meaning, run the tests that concern them, and continue the "
+        f"Rebase this branch onto {_quoted(base)} (git rebase {shlex.quote(base)}). These files conflict, because "
+        "both sides changed them. Resolve them so that both sides keep their meaning, run the tests that concern "
+        "them, and continue the "
         f"rebase until it is complete:\n\n{_list(files)}"
     )
 
 
 def _list(files: list[str]) -> str:
     more = f"\n- and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
-    return "\n".join(f"- `{visible(name)}`" for name in files[:MOST_NAMED]) + more
+    return "\n".join(f"- {_quoted(name)}" for name in files[:MOST_NAMED]) + more
+
+
+def _quoted(name: str) -> str:
+    """Returns a name as a JSON string on one line, which it cannot leave: agents choose the names of files."""
+    return json.dumps(visible(name), ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

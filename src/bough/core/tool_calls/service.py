@@ -13,7 +13,7 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.approvals.kinds import CALL
 from bough.core.state.calls import decide_call, raised_rights, reach, tool_call
-from bough.core.state.calls.tool_call import ENDED
+from bough.core.state.calls.tool_call import ENDED, EXPECTED
 from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.session_secrets import redactor_of
@@ -157,7 +157,9 @@ class Calls:
     async def _store_and_count(
         self, call_id: str, caller: Caller, tool: str, arguments: Arguments, claim: Claim
     ) -> Call:
+        # Without what the claim expects: a repeated call is the same call, also if something has changed since.
         fingerprint = hashlib.sha256(msgspec.json.encode([tool, arguments], order="sorted")).hexdigest()
+        arguments = {**arguments, EXPECTED: claim.expected} if claim.expected else arguments
         # One after another: the next call with the same words must know that somebody waits for this one.
         async with self._wait_counts.turn(f"{_owner(caller)}:{fingerprint}"):
             call = await until_available(

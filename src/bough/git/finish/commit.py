@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from bough.errors import Conflict, Invalid
 from bough.git.decode import shown
 from bough.git.finish.merge_trees import tree_of
-from bough.git.finish.move import unfinished
+from bough.git.finish.move import head_ref, unfinished
 from bough.git.merge import identity
 from bough.git.paths import read_start
 from bough.git.run import GitFailed, Needs, filters_off, git
@@ -150,14 +150,16 @@ async def _refuse_unfiltered(where: WorkingCopy, files: list[str]) -> None:
         )
 
 
-async def commit(plan: CommitPlan, message: str) -> str:
-    """Makes a planned commit and returns its sha. The files stay the same; other staged files stay staged."""
+async def commit(plan: CommitPlan, message: str, made: Callable[[str], Awaitable[None]] | None = None) -> str:
+    """Makes a planned commit and returns its sha. The files stay the same; other staged files stay staged. Calls `made`
+    with the new commit before the branch moves there; not where hooks run, because git then does both at once."""
     who = await identity(plan.where.top)
     if plan.hooks:
         await _commit_with_hooks(plan, message, who)
         sha = await resolve(plan.where.top, "HEAD")
         assert sha is not None
         return sha
+    ref = await head_ref(plan.where)
     tree = await _tree(plan)
     if tree == await tree_of(plan.where.top, plan.head) and not plan.others:
         raise Conflict("nothing_to_commit", "No file differs from the last commit.")
@@ -166,10 +168,13 @@ async def commit(plan: CommitPlan, message: str) -> str:
     where, env = plan.where, plan.where.env
     words = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, *parents)
     sha = (await git(where.top, *QUIET, *words, env=who, stdin=stdin)).strip()
+    if made is not None:
+        await made(sha)
     # The index first: if we are killed in between, files are staged, and nothing is lost.
     await _stage(where, plan.files, env)
     note = f"commit: {message.partition(chr(10))[0][:200]}"
-    await git(where.top, *QUIET, "update-ref", "-m", note, "HEAD", sha, plan.head, env=env | who)
+    words = ("update-ref", "--no-deref", "-m", note, ref, sha, plan.head)
+    await git(where.top, *QUIET, *words, env=env | who)
     if plan.others:
         await asyncio.to_thread(_conclude_merge, where)
     return sha

@@ -13,7 +13,9 @@ from bough.git.working_copy.snapshot import IDENTITY, QUIET
 WITHIN = 600.0
 # More commits than anybody rebases on purpose.
 MOST_PICKED = 500
-_MERGE = ("merge-tree", "--write-tree", "-z", "--no-messages")
+# Of git's sentences about conflicts that are in no file.
+MOST_REASONS = 3
+_MERGE = ("merge-tree", "--write-tree", "-z")
 
 
 class ConflictedEntry(msgspec.Struct, frozen=True):
@@ -47,9 +49,10 @@ class Rebased(msgspec.Struct, frozen=True):
 
 
 async def merge_trees(path: str, ours: str, theirs: str) -> MergedTree:
-    """Merges two commits of a repository. Raises `Conflict` if that needs a merge driver that nobody allowed."""
+    """Merges two commits of a repository. Raises `Conflict` if that needs a merge driver that nobody allowed, and for a
+    conflict that is in no file."""
     try:
-        tree, *lines = (await git(path, *QUIET, *_MERGE, ours, theirs, timeout=WITHIN, fine=(0, 1))).split("\0")
+        text = await git(path, *QUIET, *_MERGE, ours, theirs, timeout=WITHIN, fine=(0, 1))
     except GitFailed as error:
         drivers = ", ".join(map(shown, await merge_drivers_off(path)))
         if not drivers or error.code != "git_failed":
@@ -59,7 +62,29 @@ async def merge_trees(path: str, ours: str, theirs: str) -> MergedTree:
             f"The merge fails without its merge driver, and nobody allowed git to run one ({drivers}). Nothing was "
             "merged. Allow it (`bough repo git REPO --allow filters`), or merge by hand.",
         ) from error
-    return MergedTree(tree, tuple(_entry(line) for line in lines if line))
+    # A clean merge prints the tree and nothing else. Otherwise files in conflict follow, and messages after an empty
+    # one; there may be no files, for example if one side split a folder and the other added a file to it.
+    merged, end, messages = text.partition("\0\0")
+    tree, *lines = merged.rstrip("\0").split("\0")
+    if end and not lines:
+        raise Conflict(
+            "merge_conflict",
+            f"The sides do not fit together, although no file conflicts: {_reasons(messages)} Nothing was merged. "
+            "Merge by hand.",
+            files=[],
+        )
+    return MergedTree(tree, tuple(map(_entry, lines)))
+
+
+def _reasons(messages: str) -> str:
+    """Returns git's own words for conflicts, from records of a number, so many paths, a kind and a text."""
+    words = messages.split("\0")
+    reasons: list[str] = []
+    while words[0].isdigit() and len(words) > int(words[0]) + 2:
+        _, kind, text, *words = words[int(words[0]) :]
+        if kind.startswith("CONFLICT"):
+            reasons.append(" ".join(shown(text).split()))
+    return " ".join(reasons[:MOST_REASONS])
 
 
 def _entry(line: str) -> ConflictedEntry:

@@ -4,10 +4,14 @@ Completely, or not at all."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+from collections.abc import Generator
 
 import msgspec
 
 from bough.errors import Conflict
+from bough.git.decode import shown
 from bough.git.paths import is_there
 from bough.git.run import GitFailed, git
 from bough.git.working_copy.snapshot import QUIET, WorkingCopy
@@ -51,19 +55,51 @@ async def touched_files(where: WorkingCopy, old: str, new: str) -> TouchedFiles:
     return TouchedFiles(list(touched), blocked)
 
 
+async def head_ref(where: WorkingCopy) -> str:
+    """Returns the ref that a commit moves: the branch, or HEAD if it is detached. Raises `Conflict` if HEAD points to
+    anything else, such as a ref of Bough's own."""
+    ref = (await git(where.top, "symbolic-ref", "--quiet", "HEAD", fine=(0, 1))).rstrip("\n")
+    if ref and not ref.startswith("refs/heads/"):
+        raise Conflict("no_branch", f"HEAD of {where.top} is {shown(ref)}, which is not a branch.")
+    return ref or "HEAD"
+
+
 async def move_checkout(where: WorkingCopy, old: str, new: str, note: str, who: dict[str, str]) -> None:
     """Moves the branch that is checked out, with its files. If git refuses, everything stays as it was."""
-    # Files that only look changed would be in the way. Exits with 1 if some have really changed.
-    await git(where.top, *QUIET, "update-index", "-q", "--refresh", env=where.env, timeout=WITHIN, fine=(0, 1))
-    await git(where.top, *QUIET, "read-tree", "-m", "-u", old, new, env=where.env, timeout=WITHIN)
+    with naming_locks(where):
+        # Files that only look changed would be in the way. Exits with 1 if some have really changed.
+        await git(where.top, *QUIET, "update-index", "-q", "--refresh", env=where.env, timeout=WITHIN, fine=(0, 1))
+        await git(where.top, *QUIET, "read-tree", "-m", "-u", old, new, env=where.env, timeout=WITHIN)
     try:
-        await git(where.top, "update-ref", "-m", note, "HEAD", new, old, env=where.env | who)
-    except GitFailed as error:
+        words = ("update-ref", "--no-deref", "-m", note, await head_ref(where), new, old)
+        await git(where.top, *words, env=where.env | who)
+    except (GitFailed, Conflict) as error:
         await _undo(where, new, old, error)
         raise
 
 
-async def _undo(where: WorkingCopy, new: str, old: str, cause: GitFailed) -> None:
+@contextlib.contextmanager
+def naming_locks(where: WorkingCopy) -> Generator[None]:
+    """Turns git's failure into a `Conflict` that names the lock if the index is locked. Git does not always say so."""
+    try:
+        yield
+    except GitFailed as error:
+        lock = os.path.join(where.git_dir, "index.lock")
+        if not os.path.lexists(lock):
+            raise
+        raise index_locked(lock) from error
+
+
+def index_locked(lock: str) -> Conflict:
+    """Builds the error for an index that another git command uses, or that one left locked when it was killed."""
+    return Conflict(
+        "index_locked",
+        f"Git's index is locked: {lock} exists. If no git command runs there, delete that file and try again.",
+        path=lock,
+    )
+
+
+async def _undo(where: WorkingCopy, new: str, old: str, cause: GitFailed | Conflict) -> None:
     """Puts files and index back, because the branch could not be moved, for example because of a lock that a killed git
     left behind."""
     words = ("read-tree", "-m", "-u", new, old)
@@ -79,4 +115,4 @@ async def _undo(where: WorkingCopy, new: str, old: str, cause: GitFailed) -> Non
 
 async def move_branch(repo: str, branch: str, old: str, new: str, note: str, who: dict[str, str]) -> None:
     """Moves a branch that is checked out nowhere, unless somebody moved it meanwhile."""
-    await git(repo, *QUIET, "update-ref", "-m", note, f"refs/heads/{branch}", new, old, env=who)
+    await git(repo, *QUIET, "update-ref", "--no-deref", "-m", note, f"refs/heads/{branch}", new, old, env=who)

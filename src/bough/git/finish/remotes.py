@@ -10,6 +10,7 @@ import msgspec
 
 from bough.errors import Conflict
 from bough.git.decode import lines, shown
+from bough.git.paths import real
 from bough.git.run import GitFailed, git
 
 # A name that git could take for an option or a path is no remote of ours.
@@ -34,9 +35,9 @@ class Remote(msgspec.Struct, frozen=True):
         return without_login(self.address)
 
 
-async def find_remote(path: str, branch: str | None, wanted: str | None = None) -> Remote:
-    """Returns the remote to send a branch to: the wanted one, the branch's own, `origin`, or the only one. Raises
-    `Conflict` if there is none or its address is not one that Bough uses."""
+async def find_remote(path: str, branch: str | None, wanted: str | None = None, *, fetching: bool = False) -> Remote:
+    """Returns the remote to send a branch to, or to fetch it from: the wanted one, the branch's own, `origin`, or the
+    only one. Raises `Conflict` if there is none or its address is not one that Bough uses."""
     names = lines(await git(path, "remote"))
     if wanted is not None and wanted not in names:
         raise Conflict("no_remote", f"The repository has no remote {wanted!r}. It has: {', '.join(names) or 'none'}.")
@@ -50,9 +51,11 @@ async def find_remote(path: str, branch: str | None, wanted: str | None = None) 
         raise Conflict("remote_blocked", f"{shown(name)!r} is not a name of a remote that Bough uses.")
     # Git applies a person's own rules about addresses (url.*.insteadOf) when it is given this one.
     try:
-        addresses = (await git(path, "config", "-z", "--get-all", f"remote.{name}.pushurl", fine=(0, 1))).split("\0")
+        words = ("config", "-z", "--get-all")
+        # Some people push elsewhere than they fetch from.
+        addresses = [""] if fetching else (await git(path, *words, f"remote.{name}.pushurl", fine=(0, 1))).split("\0")
         if not addresses[0]:
-            addresses = (await git(path, "config", "-z", "--get-all", f"remote.{name}.url")).split("\0")
+            addresses = (await git(path, *words, f"remote.{name}.url")).split("\0")
     except GitFailed as error:
         raise Conflict("no_remote", f"The remote {name} has no address.") from error
     return parse_remote(name, addresses[0], path)
@@ -74,9 +77,10 @@ def parse_remote(name: str, address: str, folder: str) -> Remote:
     if "::" in address.partition("/")[0]:
         raise _blocked(name, address)
     match = _SCP.fullmatch(address)
-    if match is not None and not os.path.lexists(os.path.join(folder, address)):
+    # Not a folder, even if one of that name exists: an agent could have created it.
+    if match is not None:
         return Remote(name, address, "ssh", match[1].lower(), _project(match[2]))
-    return Remote(name, os.path.normpath(os.path.join(folder, address)), "file")
+    return Remote(name, real(os.path.join(folder, address)), "file")
 
 
 def _parse_url(name: str, address: str) -> Remote:
@@ -86,7 +90,7 @@ def _parse_url(name: str, address: str) -> Remote:
     except ValueError:
         raise _blocked(name, address) from None
     if parts.scheme == "file" and not host and parts.path.startswith("/"):
-        return Remote(name, os.path.normpath(parts.path), "file")
+        return Remote(name, real(parts.path), "file")
     if (
         parts.scheme not in ("https", "ssh")
         or not host

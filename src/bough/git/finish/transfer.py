@@ -36,14 +36,19 @@ _RECEIVER = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
+# It fetches nothing either, on its own (a git that is too old to know the first variable heeds the second): the
+# configuration of a partial clone can name a program for that.
+_NO_FETCH = "GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none"
 _SENDER = {"core.alternateRefsCommand": "true", "core.fsmonitor": "false"}
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """A branch that was sent, and the commit that the remote had before, if any."""
+    """A branch that was sent, the commit that the remote had before, if any, and why that could not be noted here, if
+    it could not."""
 
     sha: str
     before: str | None
+    not_noted: str | None = None
 
 
 async def remote_tip(path: str, remote: Remote, branch: str) -> str | None:
@@ -74,7 +79,11 @@ async def push(path: str, remote: Remote, branch: str, sha: str, *, rewrite: boo
                 f"{remote.name} has commits on {branch} that are not here. Update from it first, or push with rewrite "
                 "to replace them (not if somebody else pushed since you last fetched).",
             ) from error
-    await _track(path, remote, branch, sha)
+    try:
+        await _track(path, remote, branch, sha)
+    except GitFailed as error:
+        # The remote has the commits: that is no failure of the push.
+        return Pushed(sha, known, error.message)
     return Pushed(sha, known)
 
 
@@ -117,7 +126,7 @@ def _helper(program: str, remote: Remote, settings: dict[str, str]) -> tuple[str
     if remote.protocol != "file":
         return ()
     words = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    return (f"--{program}=git {words} {program}",)
+    return (f"--{program}={_NO_FETCH} git {words} {program}",)
 
 
 @asynccontextmanager

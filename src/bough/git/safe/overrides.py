@@ -14,8 +14,10 @@ FIXED = {
     "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C.UTF-8",
 }
+# Objects that a partial clone lacks are not fetched: its configuration can name a program for that.
+NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
 # Without a network: not for objects that a partial clone lacks either.
-OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_SSH_COMMAND": "false"}
+OFFLINE = {**NO_LAZY_FETCH, "GIT_ALLOW_PROTOCOL": "none", "GIT_SSH_COMMAND": "false"}
 # These have priority over every file, also over one that changes while git runs.
 SETTINGS = {
     # An agent can write files that look like a repository into any folder.

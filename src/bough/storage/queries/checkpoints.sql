@@ -49,6 +49,21 @@ ORDER BY created_at, id
 SELECT t.* FROM tasks t CROSS JOIN sessions s
 WHERE t.ended_at IS NULL AND t.status IN :statuses AND s.id = t.session_id AND s.cwd = :cwd AND s.id <> :but
 
+-- name: at_work_below
+-- Lists tasks that are working in a folder or below it; `below` is its path with a slash. A worktree or repository inside of it
+-- is another folder.
+SELECT t.* FROM tasks t CROSS JOIN sessions s
+WHERE t.ended_at IS NULL AND t.status IN :statuses AND s.id = t.session_id
+  AND (s.cwd = :path
+       OR s.worktree_id IN (SELECT w.id FROM worktrees w WHERE w.path = :path AND w.removed_at IS NULL)
+       OR (substr(s.cwd, 1, length(:below)) = :below
+           AND NOT EXISTS (SELECT 1 FROM worktrees w
+                           WHERE w.removed_at IS NULL AND substr(w.path, 1, length(:below)) = :below
+                             AND (s.cwd = w.path OR substr(s.cwd, 1, length(w.path) + 1) = w.path || '/'))
+           AND NOT EXISTS (SELECT 1 FROM repos r
+                           WHERE r.kind = 'git' AND substr(r.path, 1, length(:below)) = :below
+                             AND (s.cwd = r.path OR substr(s.cwd, 1, length(r.path) + 1) = r.path || '/'))))
+
 -- name: meet
 -- Records that two tasks worked in one folder at the same time.
 INSERT INTO task_overlaps (task_id, other_task_id) VALUES (:task_id, :other_task_id), (:other_task_id, :task_id)

@@ -12,6 +12,10 @@ SELECT * FROM repos WHERE id = :id
 -- Returns the repository at a path.
 SELECT * FROM repos WHERE path = :path
 
+-- name: folders
+-- Returns the folders in which agents work: all repositories, and all worktrees that are not removed.
+SELECT path FROM repos UNION SELECT path FROM worktrees WHERE removed_at IS NULL ORDER BY path
+
 -- name: with_git
 -- Returns all git repositories.
 SELECT * FROM repos WHERE kind = 'git'

@@ -50,6 +50,10 @@ LIMIT :limit
 SELECT id, title, agent, status, activity FROM sessions
 WHERE status = 'active' AND (worktree_id = :id OR cwd = :path) ORDER BY created_at, id
 
+-- name: is_in_tree
+-- Counts the sessions of a tree that work in a worktree.
+SELECT count(*) FROM sessions WHERE worktree_id = :id AND root_session_id = :root
+
 -- name: forget
 -- Deletes an unfinished worktree's row.
 DELETE FROM worktrees WHERE id = :id

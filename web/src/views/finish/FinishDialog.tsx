@@ -61,13 +61,22 @@ export function FinishDialog({
   const [files, setFiles] = useState(() => new Set(state.files.map((file) => file.path)));
   const [flag, setFlag] = useState(false);
   const [busy, setBusy] = useState(false);
-  const isWhole = files.size === state.files.length;
+  // Only a list that is cut off stands for all files: one that appears meanwhile was not looked at.
+  const isWhole = files.size === state.files.length && state.filesTotal > state.files.length;
+  // What this dialog shows; the server refuses if it has changed meanwhile.
+  const [seen] = useState({ expectedHead: state.sha, expectedBranch: state.branch ?? "" });
 
   const body = (): FinishBody => {
-    if (verb === "commit") return { verb, body: { message, files: isWhole ? null : [...files] } };
-    if (verb === "update") return { verb, body: { how: update, fetch: flag } };
-    if (verb === "merge") return { verb, body: { how: merge, message: merge === "squash" ? message : null } };
-    return verb === "push" ? { verb, body: { rewrite: flag } } : { verb, body: {} };
+    if (verb === "commit") return { verb, body: { ...seen, message, files: isWhole ? null : [...files] } };
+    if (verb === "update") return { verb, body: { ...seen, how: update, fetch: flag } };
+    if (verb === "merge")
+      return {
+        verb,
+        body: { ...seen, how: merge, into: state.base, message: merge === "squash" ? message : null },
+      };
+    return verb === "push"
+      ? { verb, body: { ...seen, rewrite: flag, expectedAddress: state.remote.address } }
+      : { verb, body: {} };
   };
   const request = body();
   // The message changes nothing in the preview, which would flicker with every letter.
@@ -97,7 +106,7 @@ export function FinishDialog({
   };
   const handOver = () =>
     void send(
-      { verb: "update", body: { how: update, fetch: flag, onConflict: "agent" } },
+      { verb: "update", body: { ...seen, how: update, fetch: flag, onConflict: "agent" } },
       "Handed to the agent.",
     );
   return (

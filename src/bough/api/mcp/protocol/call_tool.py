@@ -14,6 +14,7 @@ from bough.api.mcp.protocol.arguments import read, without_nulls
 from bough.api.mcp.tools.base import Tool, ToolContext
 from bough.core.services import Services
 from bough.core.state.calls import tool_call
+from bough.core.state.calls.tool_call import EXPECTED
 from bough.core.tool_calls.execute import ToolAction
 from bough.core.tool_calls.waiters import Waiter
 from bough.errors import BoughError, Invalid
@@ -57,14 +58,18 @@ class Toolbox:
     def _action(self, tool: Tool[Any]) -> ToolAction:
         async def claim(caller: Caller, arguments: dict[str, Any]) -> Claim:
             assert tool.claim is not None
-            return await tool.claim(ToolContext(self._services, caller, tool.name), read(tool, arguments))
+            return await tool.claim(*self._parse(tool, caller, arguments))
 
         async def act(caller: Caller, arguments: dict[str, Any]) -> Any:
-            return msgspec.to_builtins(
-                await tool.run(ToolContext(self._services, caller, tool.name), read(tool, arguments))
-            )
+            return msgspec.to_builtins(await tool.run(*self._parse(tool, caller, arguments)))
 
         return ToolAction(claim, act)
+
+    def _parse(self, tool: Tool[Any], caller: Caller, arguments: dict[str, Any]) -> tuple[ToolContext, Any]:
+        """Reads stored arguments, with what the call expects."""
+        given = {name: value for name, value in arguments.items() if name != EXPECTED}
+        context = ToolContext(self._services, caller, tool.name, arguments.get(EXPECTED) or {})
+        return context, read(tool, given)
 
     async def call(
         self, caller: Caller, name: str, arguments: dict[str, Any], waiter: Waiter | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -43,11 +43,12 @@ class NoArguments(Params):
 
 @dataclass(frozen=True)
 class ToolContext:
-    """Holds what a tool function receives: the services, the caller and the tool's name."""
+    """Holds what a tool function receives: the services, the caller, the tool's name, and what its claim expected."""
 
     services: Services
     caller: Caller
     tool: str
+    expected: Mapping[str, str] = field(default_factory=dict[str, str])
 
     async def own_session(self, instead: str) -> Session:
         """Returns the calling session. Raises `Invalid` if the caller is not a session; `instead` says what to use."""

@@ -9,7 +9,10 @@ import msgspec
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, quote
+from bough.core.finish.folder import WorktreeFolder, find_remote
+from bough.core.finish.merge import find_target
 from bough.core.finish.requests import CommitBody, Finished, MergeBody, PushBody, UpdateBody
+from bough.errors import Conflict
 from bough.model.call import Claim
 
 LEAVES = "It changes a branch that others use, or sends commits with the person's own keys."
@@ -61,51 +64,79 @@ def _result(finished: Finished) -> FinishedWork:
     )
 
 
+async def _look(ctx: ToolContext, worktree_id: str) -> tuple[WorktreeFolder, dict[str, str]]:
+    """Returns a worktree, and what a person is asked about: its branch and commit."""
+    folder = await ctx.services.finishing.look(worktree_id)
+    return folder, {"head": folder.head, "branch": folder.branch or ""}
+
+
+def _named(folder: WorktreeFolder) -> str:
+    return f"{folder.branch or 'HEAD'} ({folder.head[:12]}) of worktree {folder.row.name!r}"
+
+
+def _claim(folder: WorktreeFolder, title: str, expected: dict[str, str], why: str | None = None) -> Claim:
+    return Claim(title=title, repo=folder.row.repo_id, worktree=folder.row.id, expected=expected, reason_to_ask=why)
+
+
 async def _commit_claim(ctx: ToolContext, params: CommitWorktree) -> Claim:
-    worktree = await ctx.services.worktrees.get(params.worktree_id)
+    folder, expected = await _look(ctx, params.worktree_id)
     what = f"{len(params.files)} files" if params.files is not None else "all files"
-    title = f"Commit {what} of worktree {worktree.name!r} as {quote(params.message)}?"
-    return Claim(title=title, repo=worktree.repo_id)
+    title = f"Commit {what} to {_named(folder)} as {quote(params.message)}?"
+    return _claim(folder, title, expected)
 
 
 async def _commit(ctx: ToolContext, params: CommitWorktree) -> FinishedWork:
-    body = CommitBody(message=params.message, files=params.files, dry_run=params.dry_run)
+    body = CommitBody(message=params.message, files=params.files, dry_run=params.dry_run, **_expected(ctx))
     return _result(await ctx.services.finishing.commit(ctx.caller, params.worktree_id, body))
 
 
 async def _update_claim(ctx: ToolContext, params: UpdateBranch) -> Claim:
-    worktree = await ctx.services.worktrees.get(params.worktree_id)
-    base = worktree.base_ref or "its base"
-    return Claim(title=f"Update worktree {worktree.name!r} from {base} ({params.how})?", repo=worktree.repo_id)
+    folder, expected = await _look(ctx, params.worktree_id)
+    base = folder.row.base_ref or "its base"
+    return _claim(folder, f"Update {_named(folder)} from {base} ({params.how})?", expected)
 
 
 async def _update(ctx: ToolContext, params: UpdateBranch) -> FinishedWork:
-    body = UpdateBody(how=params.how, dry_run=params.dry_run)
+    body = UpdateBody(how=params.how, dry_run=params.dry_run, **_expected(ctx))
     return _result(await ctx.services.finishing.update(ctx.caller, params.worktree_id, body))
 
 
 async def _merge_claim(ctx: ToolContext, params: MergeWorktree) -> Claim:
-    worktree = await ctx.services.worktrees.get(params.worktree_id)
-    into = worktree.base_ref or "its base"
-    title = f"Merge worktree {worktree.name!r} into {into} ({params.how})?"
-    return Claim(title=title, repo=worktree.repo_id, reason_to_ask=LEAVES)
+    folder, expected = await _look(ctx, params.worktree_id)
+    into = (await find_target(folder, None)).branch
+    what = f"{_named(folder)} into {into} ({params.how})?"
+    expected["into"] = into
+    if params.dry_run:
+        return _claim(folder, f"Preview merging {what}", expected)
+    return _claim(folder, f"Merge {what}", expected, LEAVES)
 
 
 async def _merge(ctx: ToolContext, params: MergeWorktree) -> FinishedWork:
-    body = MergeBody(how=params.how, dry_run=params.dry_run)
+    body = MergeBody(how=params.how, into=ctx.expected.get("into"), dry_run=params.dry_run, **_expected(ctx))
     return _result(await ctx.services.finishing.merge(ctx.caller, params.worktree_id, body))
 
 
 async def _push_claim(ctx: ToolContext, params: PushWorktree) -> Claim:
-    worktree = await ctx.services.worktrees.get(params.worktree_id)
-    remote = (await ctx.services.finishing.state(worktree.id)).remote.address
-    title = f"Push the branch of worktree {worktree.name!r} to {remote or 'its remote'}?"
-    return Claim(title=title, repo=worktree.repo_id, reason_to_ask=LEAVES)
+    folder, expected = await _look(ctx, params.worktree_id)
+    try:
+        address = (await find_remote(folder, folder.branch)).shown
+    except Conflict:
+        address = ""
+    what = f"{_named(folder)} to {address or 'its remote'}?"
+    expected["address"] = address
+    if params.dry_run:
+        return _claim(folder, f"Preview pushing {what}", expected)
+    return _claim(folder, f"Push {what}", expected, LEAVES)
 
 
 async def _push(ctx: ToolContext, params: PushWorktree) -> FinishedWork:
-    body = PushBody(dry_run=params.dry_run)
+    body = PushBody(dry_run=params.dry_run, expected_address=ctx.expected.get("address"), **_expected(ctx))
     return _result(await ctx.services.finishing.push(ctx.caller, params.worktree_id, body))
+
+
+def _expected(ctx: ToolContext) -> dict[str, Any]:
+    """Returns the fields that hold a request to what a person was asked about."""
+    return {"expected_head": ctx.expected.get("head"), "expected_branch": ctx.expected.get("branch")}
 
 
 RESULT = results.FINISHED

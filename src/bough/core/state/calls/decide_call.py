@@ -56,8 +56,8 @@ def _decide(
 
 def key(tool: str, claim: Claim, rights: RightsCheck) -> str:
     """Returns the key by which "always" recognizes a call: the tool within the caller's tree, and the tool with its one
-    target beyond it. A call that raises rights has none."""
+    target beyond it or with its worktree. A call that raises rights has none."""
     if rights.raises is not None:
         return ""
-    beyond = f" {claim.target or claim.repo}" if rights.foreign else ""
+    beyond = f" {claim.target or claim.worktree or claim.repo}" if rights.foreign or claim.worktree else ""
     return f"{OWN_SERVER}/{tool}{beyond}"

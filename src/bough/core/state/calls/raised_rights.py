@@ -12,7 +12,7 @@ from bough.core.policy.turn_mode import lowest_mode
 from bough.core.state.calls.reach import reaches
 from bough.core.store import records
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import MCP, REPOS
+from bough.core.store.sql import MCP, REPOS, WORKTREES
 from bough.model.call import Claim
 from bough.model.message import raw
 from bough.model.repo import McpServer, Repo
@@ -41,6 +41,10 @@ async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Ses
     foreign = target is not None and not await reaches(tx, session, target)
     if claim.repo is not None and await find_id(tx, "repos", claim.repo) != session.repo_id:
         foreign = True
+    if claim.worktree is not None and claim.worktree != session.worktree_id:
+        # A worktree in which no session of the tree works belongs to somebody else.
+        root = session.root_session_id
+        foreign = foreign or not await tx.value(WORKTREES.is_in_tree, id=claim.worktree, root=root)
     raises = await _raises(tx, catalog, session, claim, target)
     if raises is None and target is not None and not claim.inherits:
         raises = await _less_confined(tx, settings, session, target)

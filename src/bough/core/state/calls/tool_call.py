@@ -22,6 +22,8 @@ from bough.model.values.redaction import MASK
 from bough.storage.backend import Tx
 
 LONGEST_OUTCOME = 20_000
+# The argument that holds what a call expects (`Claim.expected`). Callers cannot send it.
+EXPECTED = "expected"
 ENDED = ("done", "failed", "denied")
 
 
@@ -77,10 +79,11 @@ async def _unmasked(change: Change, call: Call, approval: Approval, arguments: d
                 f"The argument {name} holds a secret value that is shown as {MASK}. Leave the argument as it is, or "
                 "write it without the mask.",
             )
+    expected = {EXPECTED: original[EXPECTED]} if EXPECTED in original else {}
     return {
         name: original[name] if name in original and value == shown.get(name) else value
         for name, value in arguments.items()
-    }
+    } | expected
 
 
 async def decided(

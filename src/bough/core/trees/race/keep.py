@@ -134,7 +134,8 @@ class RaceResults:
     async def _bring(self, case: _Decision, body: KeepBody) -> KeptRacer:
         """Commits the winner's files and brings them to where the race began; a refusal changes nothing."""
         target, winner = case.race.cwd, case.winner.cwd
-        folders = (target, winner) if body.how != "branch" else (winner,)
+        # In the same order as whatever else locks several folders.
+        folders = sorted({target, winner}) if body.how != "branch" else [winner]
         async with contextlib.AsyncExitStack() as stack:
             for folder in folders:
                 await stack.enter_async_context(self._checkpoints.gate(folder))

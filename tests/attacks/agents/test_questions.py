@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bough.model.questions.form import MOST_CHOICES
 from tests.attacks.agents.hostile import Hostile, hostile, line, message
 from tests.support.client import Json
 from tests.support.eventually import eventually
@@ -28,6 +29,7 @@ def fields(**properties: Any) -> Json:
 
 
 TEXT = {"type": "string"}
+MANY: Json = {"type": "array", "items": {"enum": [str(number) for number in range(MOST_CHOICES)]}}
 URL = {"mode": "url", "elicitationId": "e"}
 REFUSED: dict[str, Json] = {
     "no message": {"message": None},
@@ -41,6 +43,7 @@ REFUSED: dict[str, Json] = {
     "no choices": fields(a={"type": "string", "enum": []}),
     "a choice twice": fields(a={"type": "string", "enum": ["x", "x"]}),
     "a huge form": fields(**{f"f{number}": {**TEXT, "description": "x" * 5000} for number in range(20)}),
+    "a proposal without end": fields(a={**MANY, "default": ["499"] * 60_000}),
     "a hidden name": fields(**{"a\u202eb": TEXT}),
     "a name without end": fields(**{"a" * 300: TEXT}),
     "a required field without a control": {
@@ -143,6 +146,25 @@ async def test_a_question_that_outlives_its_turn(tmp_path: Path, after: str) -> 
         await eventually(lambda: len(agent.answers()) == 1, "the question is answered")
         assert agent.answers()[0]["result"] == {"action": "cancel"}
         assert [approval["status"] for approval in await agent.approvals()] in ([], ["cancelled"])
+
+
+async def test_a_proposal_that_is_slow_to_check(tmp_path: Path) -> None:
+    """P4b: A proposal of more values than a field can offer is left out, each of many is looked up once, and a value
+    that is no text is no choice."""
+    long, whole = ["499"] * (MOST_CHOICES + 1), [str(number) for number in range(MOST_CHOICES)]
+    schema = fields(long={**MANY, "default": long}, whole={**MANY, "default": whole}, odd={**MANY, "default": [["1"]]})
+    async with hostile(tmp_path, ask(1, **schema), {"wait": 1}) as agent:
+        task = await agent.client.prompt(agent.session, "go")
+        approval = await _only(agent)
+        proposed = {field["name"]: field.get("default") for field in approval["toolCall"]["fields"]}
+        assert proposed == {"long": None, "whole": whole, "odd": None}
+        path = f"/api/approvals/{approval['id']}"
+        for content in ({"whole": long}, {"whole": [{}]}):
+            answer = await agent.client.http.post(path, json={"action": "accept", "content": content})
+            assert answer.status_code == 400
+        await agent.client.post(path, {"action": "accept", "content": {"whole": whole[:2]}})
+        await agent.client.wait_task(task)
+        assert agent.answers()[0]["result"]["content"] == {"whole": whole[:2]}
 
 
 async def test_many_questions(tmp_path: Path) -> None:

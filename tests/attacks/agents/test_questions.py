@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bough.model.questions.form import MOST_CHOICES
-from tests.attacks.agents.hostile import Hostile, hostile, line, message
+from tests.attacks.agents.hostile import Hostile, hostile, line, message, text, update
+from tests.attacks.test_secret_values import SECRET, everything, pieces
 from tests.support.client import Json
 from tests.support.eventually import eventually
 from tests.support.misbehaving_agents.protocol import SESSION
@@ -159,12 +160,47 @@ async def test_a_proposal_that_is_slow_to_check(tmp_path: Path) -> None:
         proposed = {field["name"]: field.get("default") for field in approval["toolCall"]["fields"]}
         assert proposed == {"long": None, "whole": whole, "odd": None}
         path = f"/api/approvals/{approval['id']}"
-        for content in ({"whole": long}, {"whole": [{}]}):
+        wrong: list[Json] = [{"whole": long}, {"whole": [{}]}]
+        for content in wrong:
             answer = await agent.client.http.post(path, json={"action": "accept", "content": content})
             assert answer.status_code == 400
         await agent.client.post(path, {"action": "accept", "content": {"whole": whole[:2]}})
         await agent.client.wait_task(task)
         assert agent.answers()[0]["result"]["content"] == {"whole": whole[:2]}
+
+
+async def test_an_agent_repeats_a_secret_answer(tmp_path: Path) -> None:
+    """P4b, R1: The agent gets a secret answer, and what it says of it is masked: in a message that it had begun, in
+    pieces, and in a tool call that it had started."""
+    call = {"toolCallId": "call", "title": "Log in", "kind": "execute", "status": "in_progress"}
+    steps = (
+        update(sessionUpdate="tool_call", **call),
+        text("Your key: "),
+        ask(1, **fields(key={"type": "string", "format": "password"}, name=TEXT)),
+        {"wait": 1},
+        text(SECRET[:7]),
+        text(f"{SECRET[7:]}."),
+        update(sessionUpdate="tool_call_update", toolCallId="call", rawOutput=f"key={SECRET}", status="completed"),
+    )
+    async with hostile(tmp_path, *steps) as agent:
+        task = await agent.client.prompt(agent.session, "go")
+        approval = await _only(agent)
+        async with agent.client.events(agent.session) as events:
+            content = {"key": SECRET, "name": f"also {SECRET}"}
+            path = f"/api/approvals/{approval['id']}"
+            decided = await agent.client.post(path, {"action": "accept", "content": content})
+            assert decided["answer"]["content"] == {"key": "***", "name": "also ***"}
+            await agent.client.wait_task(task)
+            ended = await events.until(lambda event: event["type"] == "task.patched" and event["data"].get("endedAt"))
+            assert ended["data"]["status"] == "completed"
+            assert SECRET not in json.dumps(events.seen)
+        assert agent.answers()[0]["result"]["content"] == content
+        assert (await agent.client.texts(agent.session))[-1] == "Your key: ***."
+        assert not pieces(await everything(agent.client, agent.session))
+        again = await agent.client.prompt(agent.session, f"It was {SECRET}")
+        assert (await agent.client.get(f"/api/tasks/{again}"))["prompt"] == "It was ***"
+        await agent.client.post(f"/api/sessions/{agent.session}/stop")
+        await agent.client.wait_task(again)
 
 
 async def test_many_questions(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from bough.core.store.session_secrets import redactors_of
 from bough.core.store.short_ids import Table, find_id
-from bough.core.store.sql import NAMES
+from bough.core.store.sql import NAMES, RACES
 from bough.core.store.transactions import Store
 from bough.errors import Conflict, Invalid, NotFound
+from bough.model.race import RaceRow
 from bough.model.session import Caller
 from bough.model.values import ids
 from bough.storage.backend import Tx
@@ -94,7 +96,9 @@ class NamedRecords:
                 raise _missing(kind, name or folder or "")
             if len(rows) > 1:
                 raise _ambiguous(kind, name or folder or "", rows)
-            return NamedRecord(kind, rows[0].id, rows[0].name, rows[0].folder)
+            (row,) = rows
+            shown = await _shown_prompt(tx, row) if kind == "race" else row.name
+            return NamedRecord(kind, row.id, shown, row.folder)
 
         return await self._store.read(work)
 
@@ -124,6 +128,17 @@ async def _by_id(tx: Tx, kind: Kind, text: str) -> str | None:
         return await find_id(tx, TABLES[kind], text)
     except (Invalid, NotFound):
         return None
+
+
+async def _shown_prompt(tx: Tx, row: _Row) -> str:
+    """Returns a race's prompt without the secret values of its sessions."""
+    race = await tx.one(RACES.get, RaceRow, id=row.id)
+    racers = await tx.all(RACES.racers_of, tuple[str, str], race_ids=(row.id,))
+    sessions = [session_id for _, session_id in racers] + ([race.session_id] if race is not None else [])
+    shown = row.name
+    for redactor in (await redactors_of(tx, sessions)).values():
+        shown = redactor.text(shown)
+    return shown
 
 
 async def _by_name(tx: Tx, kind: Kind, name: str, which: dict[str, Any]) -> Sequence[_Row]:

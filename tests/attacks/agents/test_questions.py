@@ -11,6 +11,7 @@ import pytest
 from bough.model.questions.form import MOST_CHOICES
 from tests.attacks.agents.hostile import Hostile, hostile, line, message, text, update
 from tests.attacks.test_secret_values import SECRET, everything, pieces
+from tests.core.helpers import messages
 from tests.support.client import Json
 from tests.support.eventually import eventually
 from tests.support.misbehaving_agents.protocol import SESSION
@@ -126,7 +127,8 @@ async def test_an_agent_withdraws_its_question(tmp_path: Path) -> None:
 
 
 async def test_an_address_that_was_opened_elsewhere(tmp_path: Path) -> None:
-    """P4b: When the agent says that its address is done, the question is accepted without a person."""
+    """P4b: When the agent says that its address is done, the question is accepted without a person, and the transcript
+    does not say that anybody answered."""
     asked = ask(1, **URL, url="https://example.com/login")
     done = message(method="elicitation/complete", params={"elicitationId": "e"})
     other = message(method="elicitation/complete", params={"elicitationId": "other"})
@@ -135,6 +137,8 @@ async def test_an_address_that_was_opened_elsewhere(tmp_path: Path) -> None:
         (approval,) = await agent.approvals()
         assert (approval["status"], approval["decidedBy"]["kind"]) == ("allowed", "agent")
         assert agent.answers()[0]["result"] == {"action": "accept"}
+        (note,) = await messages(agent.client, agent.session, "notice")
+        assert note["text"] == "Ended by the agent: ?"
 
 
 @pytest.mark.parametrize("after", ["the turn", "another turn"])

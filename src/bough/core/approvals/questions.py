@@ -32,6 +32,8 @@ URL_REASON = "The agent asks you to open this address yourself. Check its host f
 DECLINED = "Nobody answered in time."
 PROPOSED = "Nobody answered in time, and the session is set to allow then: the agent got the values that it proposed."
 VERBS = {"accept": "Answered", "decline": "Declined", "cancel": "Dismissed"}
+ENDED_BY_AGENT = "Ended by the agent"
+"""Says that no person answered: the agent itself declared what it had asked for done."""
 # Characters of a value in the transcript.
 LONGEST_VALUE = 500
 
@@ -162,6 +164,8 @@ def _summary(approval: Approval, by: By) -> str:
     verb = VERBS.get(answer.action, answer.action)
     if by.get("kind") == "policy":
         verb = f"{verb} by policy"
+    elif by.get("kind") == "agent":
+        verb = ENDED_BY_AGENT
     lines = [f"{verb}: {approval.title}"]
     labels = {field.name: field.label for field in _form(approval.tool_call).fields}
     for name, value in (answer.content or {}).items():

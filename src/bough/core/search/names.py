@@ -81,8 +81,8 @@ class NamedRecords:
     async def find(
         self, caller: Caller, kind: Kind, name: str | None, folder: str | None = None, *, removed: bool = False
     ) -> NamedRecord:
-        """Returns the one record with a name or, if none has it, in a folder. Raises `NotFound`, or `Conflict` with the
-        candidates. `removed` looks among removed worktrees."""
+        """Returns the one record with a name or in a folder. Raises `NotFound`, or `Conflict` with the candidates, also
+        if the name and the folder mean different records. `removed` looks among removed worktrees."""
         if (name is None or not name.strip()) and folder is None:
             raise Invalid("bad_name", "Name something: an id, a name, a folder or @last.")
         if len(name or "") > LONGEST_NAME:
@@ -109,17 +109,21 @@ async def _rows(
     """Returns the records that a name or a folder may mean."""
     queries = QUERIES[kind]
     which: dict[str, Any] = {"removed": removed} if kind == "worktree" else {}
+    named: Sequence[_Row] = []
     if name == LAST:
         of_person = {"user_name": caller.user_name or ""} if kind == "session" else {}
         return await tx.all(queries.last, _Row, **which, **of_person)
     if name is not None:
         if (full_id := await _by_id(tx, kind, name)) is not None:
             return [_Row(full_id, "", "", is_active=True, is_root=True)]
-        if rows := await _by_name(tx, kind, name, which):
-            return rows
+        named = await _by_name(tx, kind, name, which)
     if folder is None or queries.in_folders is None:
-        return []
-    return await _by_folder(tx, queries, PurePath(folder), which)
+        return named
+    inside = await _by_folder(tx, queries, PurePath(folder), which)
+    if not named or not inside or {row.id for row in named} <= {row.id for row in inside}:
+        return named or inside
+    # The person may mean the folder, whatever another session is called.
+    return list({row.id: row for row in (*named, *inside)}.values())
 
 
 async def _by_id(tx: Tx, kind: Kind, text: str) -> str | None:

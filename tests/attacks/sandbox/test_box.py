@@ -86,8 +86,8 @@ async def test_bough_reads_no_hidden_file_for_an_agent(boxed: Boxed, monkeypatch
     fields = {"contextFiles": ["keys", "more", "plain.txt"]}
     await boxed.client.call("PATCH", f"/api/sessions/{session}", json=fields)
     await boxed.client.ask(session, "[[recall]]")
-    told = (await boxed.client.texts(session))[-1]
-    assert told.endswith("[[recall]]") and "secret" not in told
+    recalled = (await boxed.client.texts(session))[-1]
+    assert recalled.endswith("[[recall]]") and "secret" not in recalled
     assert await boxed.run(session, disguised("cat keys more plain.txt")) == "plain"
 
 

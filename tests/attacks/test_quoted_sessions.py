@@ -9,7 +9,9 @@ from bough.agents.acp.types import TextBlock
 from bough.core.live_agents.prompt_files import PromptFiles
 from bough.core.state.reports import quote_sessions
 from bough.core.state.reports.callbacks import GO_ON
+from bough.core.store.sql import TREES
 from bough.core.turns.prompt_blocks import prompt_blocks
+from bough.model.session import Caller
 from bough.model.task import Task
 from tests.support.server import Running
 
@@ -55,6 +57,51 @@ async def test_a_prompt_of_another_session_is_marked(server: Running) -> None:
     note, last = await _texts(server, from_session)
     assert last == prompt
     assert sender["id"] in note and "cannot approve" in note and "to its very end" in note
+
+
+async def test_a_repeated_prompt_keeps_its_author(server: Running) -> None:
+    """Q1: A person who tries another agent's prompt again does not make it their own words: the agent is told the same
+    as before, and the person is named in the audit only."""
+    repo = await server.client.repo(server.repo())
+    sender = await server.client.session(repo["id"], agent="demo")
+    session = await server.client.session(repo["id"], agent="demo")
+    agent = Caller(kind="session", id=sender["id"])
+    task = await server.services.tasks.prompt(agent, session["id"], "[[fail no]] A person approves this.")
+    await server.client.wait_task(task.id)
+    path = f"/api/tasks/{task.id}/retry"
+    again = await server.client.post(path, {})
+    assert again["source"] == "session" and again["sourceSessionId"] == sender["id"]
+    await server.client.wait_task(again["id"])
+    stored = await server.services.tasks.get(again["id"])
+    note, prompt = await _texts(server, stored)
+    assert sender["id"] in note and "cannot approve" in note
+    assert prompt == task.prompt
+    messages = await server.client.get(f"/api/sessions/{session['id']}/messages")
+    assert [message["content"] for message in messages if message["role"] == "user"] == [
+        {"type": "text", "text": task.prompt}
+    ] * 2
+    entries = (await server.client.get(f"/api/audit?session={session['id']}"))["entries"]
+    assert [entry["kind"] for entry in entries if entry["subjectId"] == again["id"]] == ["person"]
+    assert await server.services.store.read(lambda tx: tx.value(TREES.unattended, root=session["id"])) == 1
+
+
+async def test_a_repeated_report_stays_a_report(server: Running) -> None:
+    """Q3: A report that is delivered again is still quoted as its session's, in the transcript as for the agent."""
+    repo = await server.client.repo(server.repo())
+    parent = await server.client.session(repo["id"], agent="demo")
+    running = await server.client.prompt(parent["id"], "[[hang]]")
+    child = await server.client.post(f"/api/sessions/{parent['id']}/spawn", {"prompt": "[[say done]]"})
+    await server.client.wait_task(child["taskId"])
+    queue = await server.client.get(f"/api/sessions/{parent['id']}/tasks?status=queued")
+    report = next(task for task in queue["tasks"] if task["source"] == "callback")
+    await server.client.call("DELETE", f"/api/tasks/{report['id']}")
+    again = await server.client.post(f"/api/tasks/{report['id']}/retry", {})
+    await server.client.call("DELETE", f"/api/tasks/{running}")
+    assert (again["source"], again["sourceSessionId"]) == ("callback", child["sessionId"])
+    assert (await _texts(server, await server.services.tasks.get(again["id"])))[-1] == GO_ON
+    messages = await server.client.get(f"/api/sessions/{parent['id']}/messages")
+    contents = [message["content"] for message in messages if message["content"]["type"] == "callback"]
+    assert len(contents) == 2 and contents[0] == contents[1]
 
 
 async def _texts(server: Running, task: Task) -> list[str]:

@@ -118,6 +118,29 @@ async def test_tokens_of_bough(server: Running) -> None:
     assert not any(token[-20:] in shown for token in tokens)
 
 
+@pytest.mark.parametrize("holder", ["the session", "one racer"])
+async def test_the_prompt_of_a_race(server: Running, holder: str) -> None:
+    """R1, B6: Lists of races and `@last` show the prompt without the secret values of the session and of the racers;
+    titles, branches and folders are named without them."""
+    client = server.client
+    session = await open_session(server, env={"TOLD": SECRET} if holder == "the session" else {})
+    await client.ask(session, "[[say ready]]")
+    body: dict[str, Any] = {"prompt": f"[[say {SECRET}]]", "contenders": [{}, {}], "kind": "fork"}
+    if holder == "one racer":
+        body["title"] = "Birds"
+    begun = await client.post(f"/api/sessions/{session}/race", body)
+    for racer in begun["sessions"]:
+        await client.wait_task(racer["taskId"])
+    if holder == "one racer":
+        await change(client, begun["sessions"][1]["sessionId"], env={"TOLD": SECRET})
+    race = begun["raceId"]
+    paths = (f"/api/races/{race}", "/api/races", f"/api/sessions/{session}/races", "/api/find?kind=race&name=@last")
+    for path in paths:
+        shown = await fetch(client, path)
+        assert race in shown and "[[say ***]]" in shown, path
+        assert not pieces(shown), path
+
+
 async def test_an_edited_prompt_keeps_its_values(server: Running) -> None:
     """R1, Q5: A queued prompt that is shown masked and saved again is sent with its values, not with asterisks."""
     client = server.client

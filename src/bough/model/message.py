@@ -45,8 +45,13 @@ def user_text(text: str, files: Sequence[FileInfo] = (), user: str | None = None
     if user is not None:
         content["user"] = user
     if files:
-        content["files"] = [FileInfo(file.id, file.name, file.mime_type, file.size) for file in files]
+        content["files"] = file_infos(files)
     return raw(content)
+
+
+def file_infos(files: Sequence[FileInfo]) -> list[FileInfo]:
+    """Returns the files as a message lists them, without their data."""
+    return [FileInfo(file.id, file.name, file.mime_type, file.size) for file in files]
 
 
 def files_of(content: dict[str, Any]) -> list[FileInfo]:

@@ -121,6 +121,8 @@ async def test_every_field_can_be_changed(server: Running) -> None:
     for where, body, code in (
         (path, {}, "nothing_to_change"),
         (path, {"name": "Bough"}, "name_reserved"),
+        (path, {"name": "bough@other"}, "name_reserved"),
+        (path, {"name": "Bough_tools@other"}, "name_reserved"),
         (path, {"command": "cat"}, "bad_mcp_server"),
         (path, {"env": {"A=B": "c"}}, "bad_env"),
         (path, {"args": ["a\0"]}, "bad_mcp_server"),

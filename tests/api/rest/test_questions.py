@@ -204,7 +204,8 @@ async def test_an_address_is_shown_with_its_host(asking: Asking) -> None:
 
 
 async def test_secrets_in_answers(server: Running) -> None:
-    """P4b, R1: The agent gets a secret answer; no door, event or transcript shows it, and it is not kept."""
+    """P4b, R1: The agent gets a secret answer; no door, event or transcript shows it, not even when the agent repeats
+    it or when it was also given in another field."""
     client = server.client
     repo = await client.repo(server.repo())
     session = (await client.session(repo["id"], env={"TOKEN": "tok-1234567890"}))["id"]
@@ -217,7 +218,7 @@ async def test_secrets_in_answers(server: Running) -> None:
     assert decided["answer"]["content"]["key"] == "***"
     assert decided["answer"]["content"]["mail"] == "***@example.com"
     assert patched["data"] == decided
-    assert '"key":"hunter2-hunter2"' in await asking.quoted(task)
+    assert '"key":"***"' in await asking.quoted(task)
     notes = json.dumps(
         [
             message["content"]

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.agents.hostile import Hostile, hostile, line, message
+from bough.model.questions.form import MOST_CHOICES
+from tests.attacks.agents.hostile import Hostile, hostile, line, message, text, update
+from tests.attacks.test_secret_values import SECRET, everything, pieces
+from tests.core.helpers import messages
 from tests.support.client import Json
 from tests.support.eventually import eventually
 from tests.support.misbehaving_agents.protocol import SESSION
@@ -28,6 +31,7 @@ def fields(**properties: Any) -> Json:
 
 
 TEXT = {"type": "string"}
+MANY: Json = {"type": "array", "items": {"enum": [str(number) for number in range(MOST_CHOICES)]}}
 URL = {"mode": "url", "elicitationId": "e"}
 REFUSED: dict[str, Json] = {
     "no message": {"message": None},
@@ -41,6 +45,7 @@ REFUSED: dict[str, Json] = {
     "no choices": fields(a={"type": "string", "enum": []}),
     "a choice twice": fields(a={"type": "string", "enum": ["x", "x"]}),
     "a huge form": fields(**{f"f{number}": {**TEXT, "description": "x" * 5000} for number in range(20)}),
+    "a proposal without end": fields(a={**MANY, "default": ["499"] * 60_000}),
     "a hidden name": fields(**{"a\u202eb": TEXT}),
     "a name without end": fields(**{"a" * 300: TEXT}),
     "a required field without a control": {
@@ -122,7 +127,8 @@ async def test_an_agent_withdraws_its_question(tmp_path: Path) -> None:
 
 
 async def test_an_address_that_was_opened_elsewhere(tmp_path: Path) -> None:
-    """P4b: When the agent says that its address is done, the question is accepted without a person."""
+    """P4b: When the agent says that its address is done, the question is accepted without a person, and the transcript
+    does not say that anybody answered."""
     asked = ask(1, **URL, url="https://example.com/login")
     done = message(method="elicitation/complete", params={"elicitationId": "e"})
     other = message(method="elicitation/complete", params={"elicitationId": "other"})
@@ -131,6 +137,8 @@ async def test_an_address_that_was_opened_elsewhere(tmp_path: Path) -> None:
         (approval,) = await agent.approvals()
         assert (approval["status"], approval["decidedBy"]["kind"]) == ("allowed", "agent")
         assert agent.answers()[0]["result"] == {"action": "accept"}
+        (note,) = await messages(agent.client, agent.session, "notice")
+        assert note["text"] == "Ended by the agent: ?"
 
 
 @pytest.mark.parametrize("after", ["the turn", "another turn"])
@@ -143,6 +151,60 @@ async def test_a_question_that_outlives_its_turn(tmp_path: Path, after: str) -> 
         await eventually(lambda: len(agent.answers()) == 1, "the question is answered")
         assert agent.answers()[0]["result"] == {"action": "cancel"}
         assert [approval["status"] for approval in await agent.approvals()] in ([], ["cancelled"])
+
+
+async def test_a_proposal_that_is_slow_to_check(tmp_path: Path) -> None:
+    """P4b: A proposal of more values than a field can offer is left out, each of many is looked up once, and a value
+    that is no text is no choice."""
+    long, whole = ["499"] * (MOST_CHOICES + 1), [str(number) for number in range(MOST_CHOICES)]
+    schema = fields(long={**MANY, "default": long}, whole={**MANY, "default": whole}, odd={**MANY, "default": [["1"]]})
+    async with hostile(tmp_path, ask(1, **schema), {"wait": 1}) as agent:
+        task = await agent.client.prompt(agent.session, "go")
+        approval = await _only(agent)
+        proposed = {field["name"]: field.get("default") for field in approval["toolCall"]["fields"]}
+        assert proposed == {"long": None, "whole": whole, "odd": None}
+        path = f"/api/approvals/{approval['id']}"
+        wrong: list[Json] = [{"whole": long}, {"whole": [{}]}]
+        for content in wrong:
+            answer = await agent.client.http.post(path, json={"action": "accept", "content": content})
+            assert answer.status_code == 400
+        await agent.client.post(path, {"action": "accept", "content": {"whole": whole[:2]}})
+        await agent.client.wait_task(task)
+        assert agent.answers()[0]["result"]["content"] == {"whole": whole[:2]}
+
+
+async def test_an_agent_repeats_a_secret_answer(tmp_path: Path) -> None:
+    """P4b, R1: The agent gets a secret answer, and what it says of it is masked: in a message that it had begun, in
+    pieces, and in a tool call that it had started."""
+    call = {"toolCallId": "call", "title": "Log in", "kind": "execute", "status": "in_progress"}
+    steps = (
+        update(sessionUpdate="tool_call", **call),
+        text("Your key: "),
+        ask(1, **fields(key={"type": "string", "format": "password"}, name=TEXT)),
+        {"wait": 1},
+        text(SECRET[:7]),
+        text(f"{SECRET[7:]}."),
+        update(sessionUpdate="tool_call_update", toolCallId="call", rawOutput=f"key={SECRET}", status="completed"),
+    )
+    async with hostile(tmp_path, *steps) as agent:
+        task = await agent.client.prompt(agent.session, "go")
+        approval = await _only(agent)
+        async with agent.client.events(agent.session) as events:
+            content = {"key": SECRET, "name": f"also {SECRET}"}
+            path = f"/api/approvals/{approval['id']}"
+            decided = await agent.client.post(path, {"action": "accept", "content": content})
+            assert decided["answer"]["content"] == {"key": "***", "name": "also ***"}
+            await agent.client.wait_task(task)
+            ended = await events.until(lambda event: event["type"] == "task.patched" and event["data"].get("endedAt"))
+            assert ended["data"]["status"] == "completed"
+            assert SECRET not in json.dumps(events.seen)
+        assert agent.answers()[0]["result"]["content"] == content
+        assert (await agent.client.texts(agent.session))[-1] == "Your key: ***."
+        assert not pieces(await everything(agent.client, agent.session))
+        again = await agent.client.prompt(agent.session, f"It was {SECRET}")
+        assert (await agent.client.get(f"/api/tasks/{again}"))["prompt"] == "It was ***"
+        await agent.client.post(f"/api/sessions/{agent.session}/stop")
+        await agent.client.wait_task(again)
 
 
 async def test_many_questions(tmp_path: Path) -> None:

@@ -74,6 +74,24 @@ async def test_credentials_around_the_folder_hide_nothing_of_it(boxed: Boxed, mo
 
 
 @needs_sandbox
+async def test_bough_reads_no_hidden_file_for_an_agent(boxed: Boxed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6, R4c: A context file that the box hides reaches the agent as a link, at the start and later; it reads the
+    others itself."""
+    for name, text in (("keys", "secret heron"), ("more", "secret otter"), ("plain.txt", "plain")):
+        (boxed.repo / name).write_text(text)
+    monkeypatch.setenv("KUBECONFIG", str(boxed.repo / "keys"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(boxed.repo / "more"))
+    session = await boxed.session(contextFiles=["keys"])
+    await boxed.client.ask(session, "[[recall]]")
+    fields = {"contextFiles": ["keys", "more", "plain.txt"]}
+    await boxed.client.call("PATCH", f"/api/sessions/{session}", json=fields)
+    await boxed.client.ask(session, "[[recall]]")
+    recalled = (await boxed.client.texts(session))[-1]
+    assert recalled.endswith("[[recall]]") and "secret" not in recalled
+    assert await boxed.run(session, disguised("cat keys more plain.txt")) == "plain"
+
+
+@needs_sandbox
 async def test_a_file_with_credentials_is_empty(boxed: Boxed) -> None:
     """S6: A single file that holds keys can be read and is empty."""
     session = await boxed.session()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -13,15 +13,17 @@ from bough.agents.acp.types import ResourceBlock, ResourceLinkBlock, TextBlock
 from bough.core.live_agents.start.context import AFTER_FILES, with_preface
 from bough.core.state import context_files
 from bough.core.state.context_files import context_blocks
+from bough.model.sandbox import Confinement
 from tests.support.server import Running
 
 
 class _Folder(msgspec.Struct):
     cwd: str
+    confinement: Confinement | None
 
 
-def blocks(folder: Path, *names: str, embed: bool = True) -> list[Any]:
-    session: Any = _Folder(str(folder))
+def blocks(folder: Path, *names: str, embed: bool = True, confinement: Confinement | None = "unconfined") -> list[Any]:
+    session: Any = _Folder(str(folder), confinement)
     return context_blocks(session, [str(folder / name) for name in names], embed=embed)
 
 
@@ -30,7 +32,7 @@ async def test_the_text_reaches_the_agent(server: Running) -> None:
     repo = server.repo()
     (repo / "notes.md").write_text("Feed the heron.", "utf-8")
     known = await server.client.repo(repo)
-    session = await server.client.session(known["id"], contextFiles=["notes.md"])
+    session = await server.client.session(known["id"], contextFiles=["notes.md"], sandbox="off")
     await server.client.ask(session["id"], "[[recall]]")
     (recalled,) = await server.client.texts(session["id"])
     assert "Feed the heron." in recalled and recalled.endswith("[[recall]]")
@@ -79,6 +81,13 @@ def test_files_that_are_only_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert made[0].resource.text == "123456789"
     assert made[1].name == "large" and made[1].uri == (tmp_path / "large").as_uri()
     assert isinstance(blocks(tmp_path, "small", embed=False)[0], ResourceLinkBlock)
+
+
+@pytest.mark.parametrize("confinement", [*sorted({*get_args(Confinement)} - {"unconfined"}), None])
+def test_a_confined_agent_gets_links(tmp_path: Path, confinement: Confinement | None) -> None:
+    """R4c, S6: Bough reads no file for an agent in a box, nor for one that has not been started."""
+    (tmp_path / "small").write_text("small", "utf-8")
+    assert isinstance(blocks(tmp_path, "small", confinement=confinement)[0], ResourceLinkBlock)
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ ELICITATION = "elicitation/create"
 LONGEST_MESSAGE = 10_000
 LONGEST_NAME = 200
 LONGEST_URL = 4000
+LARGEST_REQUEST = 4 * LARGEST_FORM
+"""Bytes of a request. Escaped letters and fields that Bough ignores make it larger than its form."""
 USUAL_PORTS = {"http": 80, "https": 443}
 
 _Json = dict[str, Any]
@@ -40,6 +42,8 @@ class BadElicitation(ValueError):
 
 def read(params: Raw, vocabulary: QuestionVocabulary) -> QuestionForm:
     """Reads the parameters of a request. Raises `BadElicitation`."""
+    if len(params) > LARGEST_REQUEST:
+        raise BadElicitation(f"The request is larger than {LARGEST_REQUEST // 1024} KiB.")
     try:
         request = msgspec.json.decode(params, type=_Json)
     except (ValueError, RecursionError) as error:
@@ -97,7 +101,7 @@ def _read_schema(form: QuestionForm, schema: Any, vocabulary: QuestionVocabulary
     if len(named) > MOST_FIELDS:
         raise BadElicitation(f"The form has more than {MOST_FIELDS} fields.")
     form.title, form.description = _str(fields, "title"), _str(fields, "description")
-    required = _strings(fields.get("required"))
+    required = dict.fromkeys(_strings(fields.get("required")))
     for name, definition in named.items():
         if not name or len(name) > LONGEST_NAME:
             raise BadElicitation(f"The name of a field must have 1 to {LONGEST_NAME} characters.")

@@ -32,6 +32,8 @@ URL_REASON = "The agent asks you to open this address yourself. Check its host f
 DECLINED = "Nobody answered in time."
 PROPOSED = "Nobody answered in time, and the session is set to allow then: the agent got the values that it proposed."
 VERBS = {"accept": "Answered", "decline": "Declined", "cancel": "Dismissed"}
+ENDED_BY_AGENT = "Ended by the agent"
+"""Says that no person answered: the agent itself declared what it had asked for done."""
 # Characters of a value in the transcript.
 LONGEST_VALUE = 500
 
@@ -79,7 +81,8 @@ class QuestionKind(ApprovalKind):
     async def record_answer(
         self, change: Change, approval: Approval, option: Option | None, content: Arguments | None
     ) -> msgspec.Raw:
-        """Keeps the answer for the agent, and returns it without secrets."""
+        """Keeps the answer for the agent, and returns it without secrets. The agent may repeat what it is told in
+        confidence, so these values are masked in the session's texts from now on."""
         answer = QuestionAnswer(option.option_id if option else "decline")
         if answer.action == ACCEPT.option_id and _form(approval.tool_call).mode == "form":
             answer.content = content or {}
@@ -87,10 +90,14 @@ class QuestionKind(ApprovalKind):
         question = await change.tx.one(QUESTIONS.get, StoredQuestion, approval_id=approval.id)
         if answer.content is None or question is None:
             return raw(QuestionAnswer(answer.action))
+        fields = _form(question.form).fields
+        confided = [answer.content[field.name] for field in fields if field.secret and field.name in answer.content]
+        if confided:
+            await change.mask(approval.session_id, [str(value) for value in confided])
         secrets = await change.redactor(approval.session_id)
         shown = _form(approval.tool_call)
         public: dict[str, Any] = {}
-        for field, seen in zip(_form(question.form).fields, shown.fields, strict=True):
+        for field, seen in zip(fields, shown.fields, strict=True):
             if field.name in answer.content:
                 public[seen.name] = MASK if field.secret else _shown(secrets.value(answer.content[field.name]))
         return raw(QuestionAnswer(answer.action, public))
@@ -157,6 +164,8 @@ def _summary(approval: Approval, by: By) -> str:
     verb = VERBS.get(answer.action, answer.action)
     if by.get("kind") == "policy":
         verb = f"{verb} by policy"
+    elif by.get("kind") == "agent":
+        verb = ENDED_BY_AGENT
     lines = [f"{verb}: {approval.title}"]
     labels = {field.name: field.label for field in _form(approval.tool_call).fields}
     for name, value in (answer.content or {}).items():

@@ -283,7 +283,8 @@ def _check(new: NewMcpServer) -> None:
             "see an `@` and 1 to 32 such characters after it.",
         )
     # Agents recognize the tools of `bough` by names with that prefix.
-    if new.name.lower() == RESERVED or new.name.lower().startswith((f"{RESERVED}_", f"{RESERVED}-")):
+    seen = agent_name(new.name).lower()
+    if seen == RESERVED or seen.startswith((f"{RESERVED}_", f"{RESERVED}-")):
         raise Invalid("name_reserved", f"{RESERVED!r} and names that start with it are reserved for Bough's own tools.")
     if new.transport == "stdio":
         if not new.command or not new.command.startswith("/"):

@@ -188,7 +188,8 @@ class AgentPool:
             agent.busy = True
             self._agents[session.id] = agent
             try:
-                context = SessionContext(self._store, session, self._own_server(confined.tools, token))
+                started = msgspec.structs.replace(session, confinement=confined.confinement)
+                context = SessionContext(self._store, started, self._own_server(confined.tools, token))
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
                 await self._store.write(lambda change: store_ready(change, agent, opened))
             except BaseException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from bough.model.review import CommentRow
 
 # A longer quote is cut in the middle; the path and lines say where the rest is.
 MOST_QUOTED = 60
+LANGUAGE = re.compile(r"[A-Za-z0-9]{1,10}")
+"""Extensions of file names that tell the language of a quote."""
 HEADING = "Here {are} on your work. Address each of them; where nothing needs to change, say why."
 
 
@@ -35,13 +38,20 @@ def _where(comment: CommentRow) -> str:
         lines = f"line {comment.start_line}"
     else:
         lines = f"lines {comment.start_line}–{comment.end_line}"
-    return f"`{comment.path}`, {lines}{' before your change' if comment.side == 'old' else ''}:"
+    return f"{_named(comment.path)}, {lines}{' before your change' if comment.side == 'old' else ''}:"
+
+
+def _named(path: str) -> str:
+    """Returns a path on one line and in quotation marks: as it is or, where it could end these, as a JSON string. The
+    agent chose it, and must not speak for the person by it."""
+    return f"`{path}`" if "`" not in path and path.isprintable() else json.dumps(path)
 
 
 def _quoted(comment: CommentRow) -> str:
     if not comment.quote:
         return ""
-    lines = comment.quote.split("\n")
+    # Of code, only a line feed ends a line; an agent's message must not leave its quotation by any other end.
+    lines = comment.quote.splitlines() if comment.path is None else comment.quote.split("\n")
     if len(lines) > MOST_QUOTED:
         half = MOST_QUOTED // 2
         lines = [*lines[:half], f"… {len(lines) - 2 * half} lines …", *lines[-half:]]
@@ -50,4 +60,5 @@ def _quoted(comment: CommentRow) -> str:
     text = "\n".join(lines)
     # Longer than any fence inside the code.
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"{fence}{os.path.splitext(comment.path)[1][1:]}\n{text}\n{fence}"
+    language = os.path.splitext(comment.path)[1][1:]
+    return f"{fence}{language if LANGUAGE.fullmatch(language) else ''}\n{text}\n{fence}"

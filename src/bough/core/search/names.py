@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from bough.core.store.session_secrets import redactors_of
 from bough.core.store.short_ids import Table, find_id
-from bough.core.store.sql import NAMES
+from bough.core.store.sql import NAMES, RACES
 from bough.core.store.transactions import Store
 from bough.errors import Conflict, Invalid, NotFound
+from bough.model.race import RaceRow
 from bough.model.session import Caller
 from bough.model.values import ids
 from bough.storage.backend import Tx
@@ -79,8 +81,8 @@ class NamedRecords:
     async def find(
         self, caller: Caller, kind: Kind, name: str | None, folder: str | None = None, *, removed: bool = False
     ) -> NamedRecord:
-        """Returns the one record with a name or, if none has it, in a folder. Raises `NotFound`, or `Conflict` with the
-        candidates. `removed` looks among removed worktrees."""
+        """Returns the one record with a name or in a folder. Raises `NotFound`, or `Conflict` with the candidates, also
+        if the name and the folder mean different records. `removed` looks among removed worktrees."""
         if (name is None or not name.strip()) and folder is None:
             raise Invalid("bad_name", "Name something: an id, a name, a folder or @last.")
         if len(name or "") > LONGEST_NAME:
@@ -94,7 +96,9 @@ class NamedRecords:
                 raise _missing(kind, name or folder or "")
             if len(rows) > 1:
                 raise _ambiguous(kind, name or folder or "", rows)
-            return NamedRecord(kind, rows[0].id, rows[0].name, rows[0].folder)
+            (row,) = rows
+            shown = await _shown_prompt(tx, row) if kind == "race" else row.name
+            return NamedRecord(kind, row.id, shown, row.folder)
 
         return await self._store.read(work)
 
@@ -105,17 +109,21 @@ async def _rows(
     """Returns the records that a name or a folder may mean."""
     queries = QUERIES[kind]
     which: dict[str, Any] = {"removed": removed} if kind == "worktree" else {}
+    named: Sequence[_Row] = []
     if name == LAST:
         of_person = {"user_name": caller.user_name or ""} if kind == "session" else {}
         return await tx.all(queries.last, _Row, **which, **of_person)
     if name is not None:
         if (full_id := await _by_id(tx, kind, name)) is not None:
             return [_Row(full_id, "", "", is_active=True, is_root=True)]
-        if rows := await _by_name(tx, kind, name, which):
-            return rows
+        named = await _by_name(tx, kind, name, which)
     if folder is None or queries.in_folders is None:
-        return []
-    return await _by_folder(tx, queries, PurePath(folder), which)
+        return named
+    inside = await _by_folder(tx, queries, PurePath(folder), which)
+    if not named or not inside or {row.id for row in named} <= {row.id for row in inside}:
+        return named or inside
+    # The person may mean the folder, whatever another session is called.
+    return list({row.id: row for row in (*named, *inside)}.values())
 
 
 async def _by_id(tx: Tx, kind: Kind, text: str) -> str | None:
@@ -124,6 +132,17 @@ async def _by_id(tx: Tx, kind: Kind, text: str) -> str | None:
         return await find_id(tx, TABLES[kind], text)
     except (Invalid, NotFound):
         return None
+
+
+async def _shown_prompt(tx: Tx, row: _Row) -> str:
+    """Returns a race's prompt without the secret values of its sessions."""
+    race = await tx.one(RACES.get, RaceRow, id=row.id)
+    racers = await tx.all(RACES.racers_of, tuple[str, str], race_ids=(row.id,))
+    sessions = [session_id for _, session_id in racers] + ([race.session_id] if race is not None else [])
+    shown = row.name
+    for redactor in (await redactors_of(tx, sessions)).values():
+        shown = redactor.text(shown)
+    return shown
 
 
 async def _by_name(tx: Tx, kind: Kind, name: str, which: dict[str, Any]) -> Sequence[_Row]:

@@ -17,14 +17,14 @@ from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.session_secrets import prompt_redactor, shown_task
 from bough.core.store.short_ids import find_id
-from bough.core.store.sql import MESSAGES, TASKS
+from bough.core.store.sql import MESSAGES, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Denied, Invalid, NotFound
 from bough.git.workspace import check_workspace
 from bough.model.file import File
-from bough.model.message import QUEUED_BASE, Message, user_text
+from bough.model.message import QUEUED_BASE, Message, file_infos, raw, user_text
 from bough.model.session import Caller, Session
 from bough.model.task import TASK_STATUSES, Source, Task
 from bough.model.values.ids import new_id
@@ -61,7 +61,8 @@ class Tasks:
         return await self._store.write_once(caller, scope, request, Task, work)
 
     async def retry(self, caller: Caller, task_id: str) -> Task:
-        """Queues the prompt of a failed or stopped turn once more, with its files. An ended session is resumed."""
+        """Queues the prompt of a failed or stopped turn once more, with its files. An ended session is resumed.
+        The copy keeps its author: whoever repeats an agent's words does not make them their own (Q1)."""
         escaped = await self.escaped((await self.get(task_id)).session_id)
 
         async def work(change: Change) -> Task:
@@ -75,7 +76,10 @@ class Tasks:
             session = await records.session(change.tx, task.session_id)
             attached = await prompt_files.of_task(change.tx, task.id)
             copies = [msgspec.structs.replace(file, id=new_id()) for file in attached]
-            queued = await self.add(change, caller, session, task.prompt, escaped, resume=True, files=copies)
+            repeated = None if caller.kind == "session" else task
+            queued = await self.add(
+                change, caller, session, task.prompt, escaped, resume=True, files=copies, repeated=repeated
+            )
             return await change.shown(queued)
 
         return await self._store.write_once(caller, RecordScope("tasks.retry", "tasks", task_id), None, Task, work)
@@ -90,9 +94,10 @@ class Tasks:
         *,
         resume: bool = False,
         files: Sequence[File] = (),
+        repeated: Task | None = None,
     ) -> Task:
         """Queues a checked prompt in a transaction, or raises why the session takes none. `escaped` is the result of
-        looking at its folder before."""
+        looking at its folder before; `repeated` is the task whose prompt and author this one repeats."""
         session_lifecycle.refuse_side_question(session)
         if escaped is not None:
             raise escaped
@@ -108,6 +113,8 @@ class Tasks:
         else:
             session = await interruption.go_on(change, session, unasked=caller.kind == "session")
         await check_room(change, session, self._settings.max_queue)
+        if repeated is not None:
+            return await _enqueue_again(change, session, repeated, files, caller)
         source: Source = "session" if caller.kind == "session" else "user"
         sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
         task = await enqueue(change, session, sent, source=source, from_session=caller.id, files=files, caller=caller)
@@ -263,6 +270,30 @@ class Tasks:
             queued_base=QUEUED_BASE,
             now=await records.message_time(change, task.session_id),
         )
+
+
+async def _enqueue_again(change: Change, session: Session, task: Task, files: Sequence[File], caller: Caller) -> Task:
+    """Queues a prompt with the author and the entry in the transcript that it had before. A person who sends it lets
+    the tree go on, as any prompt of theirs does."""
+    entries = await change.tx.all(MESSAGES.of_task, Message, task_id=task.id)
+    content: dict[str, Any] = next(
+        (msgspec.json.decode(entry.content) for entry in entries if entry.role == "user"), {"type": "text"}
+    )
+    content["text"] = task.prompt
+    if files:
+        content["files"] = file_infos(files)
+    if task.source_session_id is not None:
+        await change.tx.run(TREES.attend, root=session.root_session_id, now=change.now)
+    return await enqueue(
+        change,
+        session,
+        task.prompt,
+        source=task.source,
+        from_session=task.source_session_id,
+        content=raw(content),
+        files=files,
+        caller=caller,
+    )
 
 
 def _parse_statuses(text: str | None) -> tuple[str, ...]:

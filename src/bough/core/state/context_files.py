@@ -19,9 +19,10 @@ LARGEST_TOGETHER = 400_000
 
 def context_blocks(session: Session, files: Iterable[str], *, embed: bool) -> list[Block]:
     """Returns one block per file: with its text where the agent accepts that, or else a link, which the agent follows
-    itself. Reads the disk, so it runs in a thread."""
+    itself. A confined agent gets links only: Bough would read for it what its box hides. Reads the disk, so it runs in
+    a thread."""
     blocks: list[Block] = []
-    left = LARGEST_TOGETHER if embed else 0
+    left = LARGEST_TOGETHER if embed and session.confinement == "unconfined" else 0
     for file in files:
         uri = Path(file).as_uri()
         text = _text(file, min(left, LARGEST_EMBEDDED))

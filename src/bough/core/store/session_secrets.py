@@ -101,11 +101,15 @@ async def remember_secrets(tx: Tx, session_id: str, source_id: str | None = None
     """Stores the secret values that a session has now as former ones. Must be called before any of them changes: its
     transcript, its queue and its agent may still hold them. With `source_id`, stores those of another session, whose
     conversation it continues."""
+    await remember_values(tx, session_id, await secrets_of(tx, source_id or session_id))
+
+
+async def remember_values(tx: Tx, session_id: str, values: Sequence[str]) -> None:
+    """Stores secret values that a session's agent knows or is about to learn, so that its texts are masked."""
     past: msgspec.Raw | None = await tx.value(SESSIONS.past_secrets, id=session_id)
     if past is None:
         return
     known = msgspec.json.decode(past, type=list[str])
-    values = await secrets_of(tx, source_id or session_id)
     merged = [*(value for value in known if value not in values), *values]
     room, first = LARGEST_PAST, len(merged)
     while first and len(merged) - first < MOST_PAST and (room := room - len(merged[first - 1])) >= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from bough.core.store import idempotency
 from bough.core.store.idempotency import KeyScope, RequestKey, fingerprint
 from bough.core.store.response_cache import ResponseCache
-from bough.core.store.session_secrets import redactor_of, shown_task
+from bough.core.store.session_secrets import redactor_of, remember_values, shown_task
 from bough.core.store.sql import AUDIT, COMMON, EVENTS
 from bough.errors import Unavailable
 from bough.model.access.audit import AuditAction, AuditEntry
@@ -117,6 +117,11 @@ class Change:
         if session_id not in self._redactors:
             self._redactors[session_id] = await redactor_of(self.tx, session_id)
         return self._redactors[session_id]
+
+    async def mask(self, session_id: str, values: Sequence[str]) -> None:
+        """Masks more values in everything about a session from now on."""
+        await remember_values(self.tx, session_id, values)
+        self._redactors.pop(session_id, None)
 
     async def shown(self, task: Task) -> Task:
         """Returns a task without the secret values in its prompt."""

@@ -52,6 +52,13 @@ class Fold:
     def _entry(self, kind: Kind, role: Role, message_id: str | None = None) -> GrowingMessage:
         return GrowingMessage(kind, role, message_id, redactor=self._redactor)
 
+    def learn(self, redactor: Redactor) -> None:
+        """Takes a redactor of more values, for what follows."""
+        self._redactor = redactor
+        for entry in {self._open, self._plan, *self._tools.values(), *self.dirty, *self.grown}:
+            if entry is not None:
+                entry.learn(redactor)
+
     @property
     def withheld(self) -> dict[str, str]:
         """The ends of messages that are not stored, because they may become secret values, by the messages' ids."""

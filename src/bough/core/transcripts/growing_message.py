@@ -73,6 +73,11 @@ class GrowingMessage:
         # Whether the output of a tool call is a text. It then holds no secret value.
         self.printed = False
 
+    def learn(self, redactor: Redactor) -> None:
+        """Masks by another redactor from now on. Text that was withheld stays so until it is read by that one."""
+        self.redactor = redactor
+        self.stream = redactor.stream(self.unshown)
+
     def append(self, text: str) -> None:
         """Adds text without secret values. An end that may become one is added later."""
         self.parts.append(self._masked(text))

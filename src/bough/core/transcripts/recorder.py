@@ -81,7 +81,7 @@ class Recorder:
         self._hub = hub
         self._session_id = session_id
         self._keeper_id = keeper_id
-        self._confirm: Callable[[int], None] = _nobody
+        self._confirm: Callable[[int], None] = lambda _number: None
         self._task_id: str | None = None
         self._fold = Fold(vocabulary, redactor)
         # The number of the last folded line; from the end of a turn on, the line to store with that end; and whether
@@ -99,6 +99,11 @@ class Recorder:
     @property
     def tool_count(self) -> int:
         return self._fold.tool_count
+
+    def learn(self, redactor: Redactor) -> None:
+        """Masks more values from now on, also in messages that have begun."""
+        self.redactor = redactor
+        self._fold.learn(redactor)
 
     def begin(self, task_id: str) -> None:
         """Starts a turn: what follows belongs to this task."""
@@ -237,7 +242,6 @@ class Recorder:
             task_id, withheld = self._task_id, self._fold.withheld
             if not writes and not state and also is None:
                 return None
-
             size: StoredSize | None = None
 
             async def work(change: Change) -> T | None:
@@ -344,7 +348,3 @@ class Recorder:
         text = entry.unseen()
         if text:
             self._hub.grow(self._session_id, entry.id, offset, text)
-
-
-def _nobody(_number: int) -> None:
-    """Confirms to nobody, before there is a link."""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bough.model.questions.form import FieldType, FormField, QuestionForm
+from bough.model.questions.form import MOST_CHOICES, FieldType, FormField, QuestionForm
 
 LONGEST_TEXT = 20_000
 LARGEST_INTEGER = 2**63 - 1
@@ -106,9 +106,21 @@ def _boolean(_field: FormField, _seen: FormField, value: Any) -> bool:
 
 
 def _choice(field: FormField, seen: FormField, value: Any) -> str:
+    return _chosen(_offered(field, seen), seen, value)
+
+
+def _offered(field: FormField, seen: FormField) -> dict[str, str]:
+    """Returns the values for the agent by everything that may be given for them. The first choice wins."""
+    offered: dict[str, str] = {}
     for choice, shown in zip(field.choices, seen.choices, strict=True):
-        if value in (shown.value, choice.value):
-            return choice.value
+        offered.setdefault(shown.value, choice.value)
+        offered.setdefault(choice.value, choice.value)
+    return offered
+
+
+def _chosen(values: dict[str, str], seen: FormField, value: Any) -> str:
+    if isinstance(value, str) and value in values:
+        return values[value]
     offered = ", ".join(choice.value for choice in seen.choices[:20])
     raise BadValue(f"Must be one of: {offered}{', …' if len(seen.choices) > 20 else ''}.")
 
@@ -116,7 +128,11 @@ def _choice(field: FormField, seen: FormField, value: Any) -> str:
 def _choices(field: FormField, seen: FormField, value: Any) -> list[str]:
     if not isinstance(value, list):
         raise BadValue("Must be a list of choices.")
-    chosen = list(dict.fromkeys(_choice(field, seen, item) for item in cast("list[Any]", value)))
+    items = cast("list[Any]", value)
+    if len(items) > MOST_CHOICES:
+        raise BadValue(f"Must have at most {MOST_CHOICES} values.")
+    values = _offered(field, seen)
+    chosen = list(dict.fromkeys(_chosen(values, seen, item) for item in items))
     if field.min_items is not None and len(chosen) < field.min_items:
         raise BadValue(f"Choose at least {field.min_items}.")
     if field.max_items is not None and len(chosen) > field.max_items:

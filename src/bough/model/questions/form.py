@@ -46,7 +46,7 @@ class FormField(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True
     max_items: int | None = None
     pattern: str | None = None
     format: TextFormat | None = None
-    # Whether the answer is a password or key, which is neither shown nor kept.
+    # Whether the answer is a password or key, which is never shown, and kept only to mask it.
     secret: bool = False
 
     @property

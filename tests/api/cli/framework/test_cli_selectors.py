@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.api.cli.cli_program import Cli, bough
+from tests.support.repos import make_repo
 from tests.support.server import Running
 
 
@@ -80,6 +81,27 @@ async def test_a_name_must_be_unique(server: Running, cli: Cli, session: dict[st
     )
     several = await cli("session", "archive", "nothing like it", "first")
     assert several.code == 1 and "is archived" in several.out
+
+
+async def test_a_title_does_not_replace_a_folder(server: Running, session: dict[str, Any]) -> None:
+    """R5: A text that is a folder here and the title of another session is refused; a title in the folder itself, and
+    `./`, are clear."""
+    repo = server.root / "repo"
+    other = make_repo(server.root / "other")
+    there = await server.client.session((await server.client.repo(other))["id"], title="second")
+
+    async def shown(text: str) -> dict[str, Any]:
+        result = await bough("session", "show", text, "--json", cwd=server.root, BOUGH_DATA=str(server.data))
+        return json.loads(result.out)
+
+    assert (await shown("other"))["id"] == there["id"]
+    await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"title": "other"})
+    error = (await shown("other"))["error"]
+    assert error["code"] == "ambiguous_name"
+    assert {item["id"] for item in error["details"]["candidates"]} == {session["id"], there["id"]}
+    assert (await shown("./other"))["id"] == there["id"]
+    await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"title": "repo"})
+    assert repo.is_dir() and (await shown("repo"))["id"] == session["id"]
 
 
 async def test_last_is_your_own(server: Running, cli: Cli, session: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from bough.core.policy.decide import Verdict
 from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.tool_use import same_action
 from bough.core.store import records
+from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import APPROVALS, QUESTIONS, TASKS
 from bough.core.store.transactions import CHANNEL_APPROVALS, CHANNEL_HOSTS, Change, Store
 from bough.core.store.until_available import until_available
@@ -212,19 +213,25 @@ class Permissions:
     async def answer(self, approval_id: str) -> None:
         """Sends a decision, if there is one, to the agent that waits for it."""
         answer: QuestionAnswer | None = None
+        redactor: Redactor | None = None
 
         async def read(tx: Tx) -> Approval | None:
-            nonlocal answer
+            nonlocal answer, redactor
+            approval = await tx.one(APPROVALS.get, Approval, id=approval_id)
             question = await tx.one(QUESTIONS.get, StoredQuestion, approval_id=approval_id)
-            if question is not None and question.answer is not None:
+            if approval is not None and question is not None and question.answer is not None:
                 answer = msgspec.json.decode(question.answer, type=QuestionAnswer)
-            return await tx.one(APPROVALS.get, Approval, id=approval_id)
+                redactor = await redactor_of(tx, approval.session_id)
+            return approval
 
         approval = await self._store.read(read)
         agent = self._agents.get(approval.session_id) if approval else None
         if approval is None or agent is None or approval.status == "pending":
             return
         agent.hosts.answer(approval)
+        if redactor is not None:
+            # The agent may repeat a secret answer as soon as it has it.
+            agent.recorder.learn(redactor)
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
                 await agent.requests.answer(approval, answer)

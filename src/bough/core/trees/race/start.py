@@ -15,6 +15,7 @@ from bough.core.checkpoints.take import FolderState, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
+from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
@@ -90,10 +91,12 @@ class Races:
         earlier = await self._store.stored_answer(caller, scope, request, RaceStarted)
         if earlier is not None:
             return earlier
-        branches = _racer_branches(new)
+        # Titles, branches and folders are named after the prompt.
+        shown = (await self._store.read(lambda tx: redactor_of(tx, source.id))).text(prompt)
+        branches = _racer_branches(new, shown)
         await self._branches.admit(caller, source.id, branches, kind)
         race_id = new_id()
-        names = [f"race {number} {new.title or new.prompt[:LONGEST_NAME]}" for number in range(1, len(branches) + 1)]
+        names = [f"race {number} {new.title or shown[:LONGEST_NAME]}" for number in range(1, len(branches) + 1)]
         try:
             async with self._worktrees.create_all(caller, source, names) as (start, folders):
                 git_states = await asyncio.gather(*(git_state(folder.cwd) for folder in folders))
@@ -190,12 +193,12 @@ class _StartedElsewhere(Exception):
         self.begun = begun
 
 
-def _racer_branches(new: NewRace) -> list[NewBranch]:
+def _racer_branches(new: NewRace, shown: str) -> list[NewBranch]:
     callback = new.callback or CallbackConfig(enabled=False)
     return [
         NewBranch(
             prompt=new.prompt,
-            title=racer.title if racer.title is not None else f"{new.title or race_name(new.prompt)} ({number})",
+            title=racer.title if racer.title is not None else f"{new.title or race_name(shown)} ({number})",
             agent=racer.agent,
             model=racer.model,
             effort=racer.effort,
@@ -216,7 +219,8 @@ async def _add_notice(
     change: Change, source: Session, race_id: str, kind: str, prompt: str, start: StartFiles, racers: list[Branched]
 ) -> None:
     """Adds a notice with the race's id, which clients show as a link or a command."""
-    text = f"Started a race of {len(racers)} ({race_id}): {race_name(prompt)}"
+    shown = (await change.redactor(source.id)).text(prompt)
+    text = f"Started a race of {len(racers)} ({race_id}): {race_name(shown)}"
     race = {"kind": kind, "start": start.sha, "head": start.head, "cwd": source.cwd, "sessions": racers}
     content: dict[str, Any] = {"type": "notice", "text": text, "race": race}
     after: Any = await change.tx.value(SESSIONS.take_positions, id=source.id, count=1)

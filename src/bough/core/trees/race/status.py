@@ -126,14 +126,19 @@ class RaceStatuses:
             races = await tx.all(RACES.page, RaceRow, limit=limit, offset=offset)
             race_ids = tuple(race.id for race in races)
             pairs = await tx.all(RACES.racers_of, tuple[str, str], race_ids=race_ids) if race_ids else []
-            return Page(_briefs(races, pairs), await tx.value(RACES.count) or 0, limit, offset)
+            briefs = await _masked(tx, _briefs(races, pairs))
+            return Page(briefs, await tx.value(RACES.count) or 0, limit, offset)
 
         return await self._store.read(work)
 
     async def list(self, session_id: str, limit: int, offset: int) -> Page[RaceBrief]:
         """Lists the races of the tree that a session belongs to, newest first."""
-        briefs = await self._store.read(lambda tx: _of_tree(tx, session_id))
-        return Page(briefs[offset : offset + limit], len(briefs), limit, offset)
+
+        async def work(tx: Tx) -> Page[RaceBrief]:
+            briefs = await _of_tree(tx, session_id)
+            return Page(await _masked(tx, briefs[offset : offset + limit]), len(briefs), limit, offset)
+
+        return await self._store.read(work)
 
     async def diff(self, race_id: str, session_id: str, only: str | None = None) -> Diff:
         """Returns what one racer has changed since the race began."""
@@ -216,6 +221,16 @@ def _briefs(races: Sequence[RaceRow], pairs: Sequence[tuple[str, str]]) -> list[
         for race in races
         if race.id in session_ids
     ]
+
+
+async def _masked(tx: Tx, briefs: list[RaceBrief]) -> list[RaceBrief]:
+    """Masks the secret values of each race's sessions in its prompt."""
+    sessions = {brief.race_id: [*brief.session_ids, *filter(None, [brief.session_id])] for brief in briefs}
+    redactors = await redactors_of(tx, list({session_id for ids in sessions.values() for session_id in ids}))
+    for brief in briefs:
+        for session_id in sessions[brief.race_id]:
+            brief.prompt = redactors[session_id].text(brief.prompt)
+    return briefs
 
 
 async def _read(tx: Tx, race_id: str) -> tuple[RaceRow, list[_Racer]]:

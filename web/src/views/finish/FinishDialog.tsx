@@ -61,10 +61,15 @@ export function FinishDialog({
   const [files, setFiles] = useState(() => new Set(state.files.map((file) => file.path)));
   const [flag, setFlag] = useState(false);
   const [busy, setBusy] = useState(false);
-  const isWhole = files.size === state.files.length;
+  // The changed files are listed anew while the dialog is open; those that came later are not chosen.
+  const chosen = state.files.flatMap(({ path }) => (files.has(path) ? [path] : []));
+  const isAll = chosen.length === state.files.length;
+  const isNone = verb === "commit" && chosen.length === 0 && state.files.length > 0;
 
   const body = (): FinishBody => {
-    if (verb === "commit") return { verb, body: { message, files: isWhole ? null : [...files] } };
+    // Only if more files have changed than are listed, "all" is more than the list.
+    if (verb === "commit")
+      return { verb, body: { message, files: isAll && state.filesTotal > chosen.length ? null : chosen } };
     if (verb === "update") return { verb, body: { how: update, fetch: flag } };
     if (verb === "merge") return { verb, body: { how: merge, message: merge === "squash" ? message : null } };
     return verb === "push" ? { verb, body: { rewrite: flag } } : { verb, body: {} };
@@ -83,6 +88,7 @@ export function FinishDialog({
   const isReady =
     preview.data !== undefined &&
     refusal === null &&
+    !isNone &&
     !preview.isFetching &&
     (!needsMessage || message.trim() !== "");
 
@@ -127,7 +133,7 @@ export function FinishDialog({
           <TextArea rows={5} value={message} onChange={(event) => setMessage(event.target.value)} />
         </Field>
       )}
-      {verb === "commit" && <Files state={state} chosen={files} onChange={setFiles} />}
+      {verb === "commit" && <Files state={state} chosen={new Set(chosen)} onChange={setFiles} />}
       {verb === "update" && <Ways legend="How to update" ways={UPDATES} how={update} onChange={setUpdate} />}
       {verb === "update" && state.remote.name && (
         <Switch label={`Fetch from ${state.remote.name} first`} checked={flag} onChange={setFlag} />
@@ -142,30 +148,34 @@ export function FinishDialog({
         />
       )}
       <section className={css.preview} aria-label="Preview" aria-live="polite">
-        <QueryResult query={preview}>
-          {({ refusal: reason, steps = [], files: touched = [], filesTotal = 0 }) =>
-            reason ? (
-              <>
-                <p className={css.refused}>{reason.message}</p>
-                {conflicts.length > 0 && <Names names={conflicts} />}
-              </>
-            ) : (
-              <>
-                <ul className={css.steps}>
-                  {steps.map((step) => (
-                    <li key={step}>{step}</li>
-                  ))}
-                </ul>
-                {verb !== "commit" && touched.length > 0 && (
-                  <details>
-                    <summary>{plural(filesTotal, "file")}</summary>
-                    <Names names={touched} />
-                  </details>
-                )}
-              </>
-            )
-          }
-        </QueryResult>
+        {isNone ? (
+          <p className={css.refused}>Choose at least one file.</p>
+        ) : (
+          <QueryResult query={preview}>
+            {({ refusal: reason, steps = [], files: touched = [], filesTotal = 0 }) =>
+              reason ? (
+                <>
+                  <p className={css.refused}>{reason.message}</p>
+                  {conflicts.length > 0 && <Names names={conflicts} />}
+                </>
+              ) : (
+                <>
+                  <ul className={css.steps}>
+                    {steps.map((step) => (
+                      <li key={step}>{step}</li>
+                    ))}
+                  </ul>
+                  {verb !== "commit" && touched.length > 0 && (
+                    <details>
+                      <summary>{plural(filesTotal, "file")}</summary>
+                      <Names names={touched} />
+                    </details>
+                  )}
+                </>
+              )
+            }
+          </QueryResult>
+        )}
       </section>
     </Dialog>
   );

@@ -80,6 +80,35 @@ async def test_comments_survive_a_reload_and_become_one_prompt(site: Site, page:
     await expect(page.get_by_role("article", name="Lines 14–16")).to_contain_text("Sent")
 
 
+async def test_a_comment_does_not_move_to_other_lines(site: Site, page: Page, complaints: Complaints) -> None:
+    """V2, O4: If the file changes while a comment is typed, it is not saved about the lines that have its numbers now:
+    the person chooses the lines again, and the text is kept."""
+    worktree, _, folder = await changed(site)
+    await page.goto(f"/review/worktree/{worktree['id']}")
+    await open_file(page, "steps.py")
+    await diff(page).get_by_role("button", name="Comment on line 17").click()
+    await page.get_by_role("textbox", name="Comment on line 17").fill("Use a number.")
+    (folder / "src/steps.py").write_text("import five\n" + CODE.replace("value + 5", "value + five"))
+    await page.get_by_role("button", name="Refresh").click()
+    await expect(diff(page)).to_contain_text("import five")
+    await expect(diff(page).get_by_role("status")).to_contain_text("The file has changed.")
+    save = page.get_by_role("button", name="Save comment")
+    await expect(save).to_be_disabled()
+    await diff(page).get_by_role("button", name="Comment on line 18").click()
+    await expect(page.get_by_role("textbox", name="Comment on line 18")).to_have_value("Use a number.")
+    # This change is not on the page yet.
+    complaints.forgive("409 (Conflict)")
+    (folder / "src/steps.py").write_text("import four\nimport five\n" + CODE.replace("value + 5", "value + five"))
+    await save.click()
+    await expect(diff(page).get_by_role("status")).to_contain_text("The file has changed.")
+    assert (await site.client.get(f"/api/reviews/worktree/{worktree['id']}"))["comments"] == []
+    await diff(page).get_by_role("button", name="Comment on line 19").click()
+    await save.click()
+    await expect(page.get_by_role("article", name="Line 19")).to_contain_text("Use a number.")
+    (comment,) = (await site.client.get(f"/api/reviews/worktree/{worktree['id']}"))["comments"]
+    assert (comment["startLine"], comment["quote"]) == (19, "    return value + five")
+
+
 async def test_viewed_falls_when_the_file_changes(site: Site, page: Page) -> None:
     """V1, O4: A viewed file is marked in the tree, also after a reload, until its content changes."""
     worktree, _, folder = await changed(site)

@@ -9,9 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from bough.core.sessions.requests import NewSession
+from bough.core.store.sql import EVENTS, SESSIONS
 from bough.errors import Busy
 from bough.model.session import Caller
 from tests.api.error_responses import Json, refused
+from tests.support.faults import failing
 from tests.support.server import Running, serving
 
 
@@ -36,6 +38,26 @@ async def test_admission(server: Running) -> None:
         assert [line["active_sessions"] for line in ended] == [4]
         assert (await client.http.post("/api/sessions", json=new_session)).status_code == 201
         refused(await client.http.post("/api/sessions", json=new_session), 429, "too_many_sessions")
+
+
+async def test_an_end_is_logged_after_its_commit(server: Running) -> None:
+    """T5: Sessions are counted for the log outside of the transaction that ends or resumes one: one that failed is not
+    logged, and a failed count fails nothing."""
+    db = server.services.store.db
+    repo = await server.client.repo(server.repo())
+    session = await server.client.session(repo["id"])
+    address = f"/api/sessions/{session['id']}"
+    with capture_logs() as lines:
+        with failing(db, "transaction", EVENTS.take_cursors, fault="io"):
+            refused(await server.client.http.post(f"{address}/complete"), 503)
+        with failing(db, "read", SESSIONS.active_total, fault="io"):
+            assert (await server.client.post(f"{address}/complete"))["status"] == "completed"
+        assert (await server.client.post(f"{address}/resume"))["status"] == "active"
+    logged = [line for line in lines if line["event"] in ("session_ended", "session_resumed")]
+    assert [(line["event"], line["active_sessions"]) for line in logged] == [
+        ("session_ended", None),
+        ("session_resumed", 1),
+    ]
 
 
 async def test_room_is_made(tmp_path: Path) -> None:

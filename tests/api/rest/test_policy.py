@@ -242,7 +242,7 @@ async def test_choices_are_listed_and_removed(server: Running) -> None:
     wide, narrow = (await client.get(CHOICES))["choices"]
     assert (wide["scope"], narrow["scope"], narrow["sessionId"]) == ("everywhere", "session", session["id"])
     assert (narrow["agent"], narrow["toolKind"], "touch one" in narrow["title"]) == ("demo", "execute", True)
-    assert narrow["decidedBy"] == {"kind": "person", "id": None}
+    assert narrow["decidedBy"] == {"kind": "person", "id": None, "scope": "session"}
     assert await client.get(f"{CHOICES}/{narrow['id'][-8:]}") == narrow
     await client.call("DELETE", f"/api/sessions/{session['id']}")
     other = await client.session(repo["id"], permissionMode="ask")
@@ -252,11 +252,20 @@ async def test_choices_are_listed_and_removed(server: Running) -> None:
         (f"sessionId={session['id'][-8:]}", [wide, narrow]),
         (f"sessionId={other['id']}", [wide]),
         (f"sessionId={session['id']}&scope=session", [narrow]),
+        (f"approvalId={narrow['approvalId'][-8:]}", [narrow]),
+        (f"approvalId={wide['approvalId']}", [wide]),
+        (f"approvalId={wide['approvalId']}&scope=session", []),
         ("limit=1&offset=1", [narrow]),
     ):
         assert (await client.get(f"{CHOICES}?{query}"))["choices"] == matches, query
     refused(await client.http.get(f"{CHOICES}?scope=no"), 400, "bad_request")
     refused(await client.http.get(f"{CHOICES}?sessionId={NOBODY}"), 404, "session_not_found")
+    refused(await client.http.get(f"{CHOICES}?approvalId={NOBODY}"), 404, "approval_not_found")
+    # The same answer to the same tool use is stored once, and found by both approvals.
+    await client.prompt(other["id"], "[[run touch one]]")
+    again = await client.approval(other["id"])
+    await client.post(f"/api/approvals/{again['id']}", {"decision": "allow"})
+    assert (await client.get(f"{CHOICES}?approvalId={again['id']}"))["choices"] == []
     assert (await client.ask(other["id"], "[[run touch two]]"))["status"] == "completed"
     async with client.events() as events:
         assert await client.call("DELETE", f"{CHOICES}/{wide['id']}") == wide

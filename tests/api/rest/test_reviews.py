@@ -224,6 +224,31 @@ async def test_comments_follow_their_lines_and_are_answered(server: Running) -> 
     assert (await statuses())["mine"] == ("outdated", None)
 
 
+async def test_a_draft_is_sent_with_its_current_lines(server: Running) -> None:
+    """V2: Comments that are sent name the lines where the code is now, and say if it has changed since; they are sent
+    also if the files cannot be read any more."""
+    worktree, session, folder = await reviewed(server)
+    changed = LINES.replace("line 5\n", "line five\n").replace("line 9\n", "line nine\n")
+    (folder / "a.txt").write_text(changed)
+    await add(server, worktree, endLine=6, body="Moved.")
+    await add(server, worktree, startLine=9, body="Changed.")
+    (folder / "a.txt").write_text("zero\n" + changed.replace("line nine\n", "line 9\n"))
+    mark = "(These lines have changed since I wrote this"
+    moved = "```txt\nline five\nline 6\n```\n\nMoved."
+    prompt: str = (await server.client.post(f"/api/reviews/worktree/{worktree['id']}/send", {}))["task"]["prompt"]
+    assert f"1. `a.txt`, lines 6–7:\n\n{moved}" in prompt
+    assert f"2. `a.txt`, line 9:\n\n```txt\nline nine\n```\n\n{mark}" in prompt and prompt.count(mark) == 1
+    # What a session or task did is reviewed in its own version; the agent looks at the current one.
+    about = f"/api/reviews/session/{session['id']}"
+    await server.client.post(f"{about}/comments", {"path": "a.txt", "startLine": 6, "endLine": 7, "body": "Moved."})
+    (folder / "a.txt").write_text(changed)
+    assert f"1. `a.txt`, lines 5–6:\n\n{moved}" in (await server.client.post(f"{about}/send", {}))["task"]["prompt"]
+    await add(server, worktree, body="Late.")
+    (folder / ".git").write_text(f"gitdir: {server.root}/nowhere\n")
+    sent = await server.client.post(f"/api/reviews/worktree/{worktree['id']}/send", {})
+    assert "`a.txt`, line 5:" in sent["task"]["prompt"] and mark not in sent["task"]["prompt"]
+
+
 async def test_plans_and_messages_get_comments(server: Running) -> None:
     """V2: A plan and an agent's message can be commented on; the prompt quotes them, and the reply answers them."""
     _, session, _ = await reviewed(server, prompt="[[plan Look; Leap]] [[say I will leap.]]")

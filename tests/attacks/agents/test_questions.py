@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from bough.model.questions.form import MOST_CHOICES
 from tests.attacks.agents.hostile import Hostile, hostile, line, message, text, update
@@ -117,12 +118,16 @@ async def test_hidden_characters_are_shown(tmp_path: Path) -> None:
 
 
 async def test_an_agent_withdraws_its_question(tmp_path: Path) -> None:
-    """P4b: An agent that cancels its question gets an answer, people are told, and the turn runs on."""
+    """P4b, A4: An agent that cancels its question gets an answer, people are told, and the turn runs on. The OpenAPI
+    document knows such an approval."""
     cancel = message(method="$/cancel_request", params={"requestId": 1})
     async with hostile(tmp_path, ask(1), cancel, {"wait": 1}) as agent:
         assert (await agent.client.ask(agent.session, "go"))["status"] == "completed"
         (approval,) = await agent.approvals()
         assert (approval["status"], approval["decidedBy"]["kind"]) == ("cancelled", "agent")
+        components = (await agent.client.get("/openapi.json"))["components"]
+        schema = {"$ref": "#/components/schemas/Approval", "components": components}
+        Draft202012Validator(schema).validate(approval)  # pyright: ignore[reportUnknownMemberType]
         assert agent.answers()[0]["result"] == {"action": "cancel"}
 
 

@@ -118,6 +118,8 @@ async def test_what_cannot_be_committed_is_refused(server: Running) -> None:
     work = await start(server)
     await work.refused("commit", "nothing_to_commit", message="None.")
     (work.folder / "a.txt").write_text("a\n")
+    error = await work.refused("commit", "nothing_to_commit", message="None.", files=[])
+    assert "Choose at least one file" in error["message"]
     error = await work.refused("commit", "file_not_changed", message="One.", files=["a.txt", "README.md"])
     assert error["details"]["files"] == ["README.md"]
     path = f"/api/worktrees/{work.worktree['id']}/commit"

@@ -19,14 +19,16 @@ WHO: Json = {
     },
     "required": ["kind", "id"],
 }
+DECIDERS = ["person", "session", "system", "policy", "agent"]
 DECIDER: Json = {
     **WHO,
-    "properties": {**WHO["properties"], "kind": {"type": "string", "enum": ["person", "session", "system", "policy"]}}
+    "properties": {**WHO["properties"], "kind": {"type": "string", "enum": DECIDERS}}
     | {
         "because": TEXT,
         "scope": {**TEXT, "description": "How far an *always* reaches: session, worktree or everywhere."},
     },
-    "description": "Who decided. For `policy`, `id` is the rule or choice, or null if the mode decided.",
+    "description": "Who decided. For `policy`, `id` is the rule or choice, or null if the mode decided. An `agent` "
+    "ends its own questions.",
 }
 GIT: Json = {
     "type": "object",

@@ -18,6 +18,10 @@ Reaching = Annotated[
     str | None, QueryParameter(name="sessionId", description="Only choices that apply to this session.")
 ]
 
+Answering = Annotated[
+    str | None, QueryParameter(name="approvalId", description="Only choices that would answer this approval now.")
+]
+
 
 class RuleList(msgspec.Struct, rename="camel"):
     rules: list[Rule]
@@ -74,10 +78,11 @@ async def list_choices(
     services: Services,
     reach: OfScope = None,
     session_id: Reaching = None,
+    approval_id: Answering = None,
     limit: Limit = LIMIT,
     offset: Offset = 0,
 ) -> ChoiceList:
-    page = await services.choices.list(reach, session_id, limit, offset)
+    page = await services.choices.list(reach, session_id, approval_id, limit, offset)
     return ChoiceList(page.rows, page.total, page.limit, page.offset)
 
 

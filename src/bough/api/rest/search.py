@@ -81,7 +81,10 @@ async def find(
     ] = None,
     folder: Annotated[
         str | None,
-        QueryParameter(description="An absolute path: the record of this folder or of the nearest one above it."),
+        QueryParameter(
+            description="An absolute path: the record of this folder or of the nearest one above it. With a `name` "
+            "that nothing has: the record of exactly this folder."
+        ),
     ] = None,
     removed: Annotated[bool, QueryParameter(description="Look among removed worktrees.")] = False,
 ) -> NamedRecord:

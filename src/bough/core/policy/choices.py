@@ -8,7 +8,7 @@ from bough.core.policy.rules import only_people
 from bough.core.store import records
 from bough.core.store.paging import LARGEST_LIMIT, Page
 from bough.core.store.short_ids import find
-from bough.core.store.sql import CHOICES
+from bough.core.store.sql import APPROVALS, CHOICES
 from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
 from bough.model.approval import NETWORK_KIND, Approval
 from bough.model.message import raw
@@ -20,6 +20,12 @@ from bough.storage.backend import Tx
 REACHES = (
     "agent = :agent AND (scope = 'everywhere' OR (scope = 'session' AND session_id = :session_id)"
     " OR (scope = 'worktree' AND cwd = :cwd))"
+)
+
+# One answer is stored once, so the choice may be an earlier approval's.
+ANSWERS = (
+    "key = :key AND agent = :of_agent AND (scope = 'everywhere' OR (scope = 'session' AND session_id = :of_session)"
+    " OR (scope = 'worktree' AND cwd = :of_cwd))"
 )
 
 REACHES_ANYWHERE = (
@@ -36,8 +42,11 @@ class Choices:
     async def get(self, choice_id: str) -> Choice:
         return await self._store.read(lambda tx: find(tx, "choices", choice_id, CHOICES.get, Choice))
 
-    async def list(self, scope: Scope | None, session_id: str | None, limit: int, offset: int) -> Page[Choice]:
-        """Returns a page of choices, newest first; with a session, all that reach it, wherever they were made."""
+    async def list(
+        self, scope: Scope | None, session_id: str | None, approval_id: str | None, limit: int, offset: int
+    ) -> Page[Choice]:
+        """Returns a page of choices, newest first; with a session, all that reach it, wherever they were made; with an
+        approval, all that would answer it now."""
 
         async def work(tx: Tx) -> Page[Choice]:
             where: list[str] = []
@@ -49,6 +58,11 @@ class Choices:
                 session = await records.session(tx, session_id)
                 where.append(REACHES)
                 params |= {"session_id": session.id, "cwd": session.cwd, "agent": session.agent}
+            if approval_id is not None:
+                approval = await find(tx, "approvals", approval_id, APPROVALS.get, Approval)
+                asker = await records.session(tx, approval.session_id)
+                where += [f"({ANSWERS})"]
+                params |= {"key": approval.key, "of_session": asker.id, "of_cwd": asker.cwd, "of_agent": asker.agent}
             text = " AND ".join(where) or "TRUE"
             rows = await tx.all(CHOICES.page.with_(where=text), Choice, limit=limit, offset=offset, **params)
             return Page(rows, await tx.value(CHOICES.count.with_(where=text), **params) or 0, limit, offset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bough.model.review import CommentRow
 
@@ -13,20 +13,21 @@ from bough.model.review import CommentRow
 MOST_QUOTED = 60
 LANGUAGE = re.compile(r"[A-Za-z0-9]{1,10}")
 """Extensions of file names that tell the language of a quote."""
+OUTDATED = "(These lines have changed since I wrote this; the lines and the quote are from before.)"
 HEADING = "Here {are} on your work. Address each of them; where nothing needs to change, say why."
 
 
-def review_prompt(comments: Sequence[CommentRow], note: str) -> str:
-    """Returns the prompt for all comments; `note` is what the person adds to them."""
+def review_prompt(comments: Sequence[CommentRow], note: str, outdated: Collection[str] = ()) -> str:
+    """Returns the prompt for all comments; `note` is what the person adds to them. `outdated` are the ids of those
+    whose lines have changed since they were written."""
     count = "is my review comment" if len(comments) == 1 else f"are my {len(comments)} review comments"
     parts = [note.strip()] if note.strip() else []
     parts.append(HEADING.format(are=count))
     for number, comment in enumerate(comments, 1):
         quote = _quoted(comment)
+        body = f"{OUTDATED}\n\n{comment.body.strip()}" if comment.id in outdated else comment.body.strip()
         parts.append(
-            f"{number}. {_where(comment)}\n\n{quote}\n\n{comment.body.strip()}"
-            if quote
-            else f"{number}. {_where(comment)}\n\n{comment.body.strip()}"
+            f"{number}. {_where(comment)}\n\n{quote}\n\n{body}" if quote else f"{number}. {_where(comment)}\n\n{body}"
         )
     return "\n\n".join(parts)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
+import structlog
 
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.take import Checkpoints
@@ -22,13 +23,15 @@ from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import REVIEWS
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.records import SessionUse
-from bough.errors import Conflict, Invalid
+from bough.errors import Conflict, Invalid, NotFound
 from bough.git.decode import shown
 from bough.model.review import Comment, CommentRow, CommentStatus, SubjectKind
 from bough.model.session import Caller, Session
 from bough.model.task import Task
 from bough.settings import Settings
 from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.reviews")
 
 # Of the comments that were sent, the newest ones are shown.
 MOST_SHOWN = 500
@@ -214,19 +217,46 @@ class Reviews:
             return answer
         subject, recipient = await self._store.read(lambda tx: _recipient(tx, kind, subject_id, body.session_id))
         escaped = await self._tasks.escaped(recipient.id)
+        places = await self._places(caller, subject)
 
         async def work(change: Change) -> SentReview:
             session = await records.session(change.tx, recipient.id)
             rows = await drafts.draft_of(change.tx, caller, subject)
             if not rows:
                 raise Conflict("draft_empty", "There are no comments to send. Add one first.")
-            prompt = checked_prompt(review_prompt(rows, body.note), self._settings.max_prompt)
+            text = review_prompt([_at(row, places.get(row.id)) for row in rows], body.note, _outdated(places))
+            prompt = checked_prompt(text, self._settings.max_prompt)
             task = await self._tasks.add(change, caller, session, prompt, escaped, resume=body.resume)
             for row in rows:
                 await change.tx.run(REVIEWS.sent, id=row.id, task_id=task.id, now=change.now)
             return SentReview(task, len(rows))
 
         return await self._store.write_once(caller, scope, request, SentReview, work)
+
+    async def _places(self, caller: Caller, subject: Subject) -> dict[str, Place | None]:
+        """Returns where the lines of the caller's draft are now, for the agent that looks there; None for lines that
+        have changed. If the files cannot be read, the comments keep the lines that they were written about."""
+        draft = await self._store.read(lambda tx: drafts.draft_of(tx, caller, subject))
+        on_lines = [row for row in draft if row.path is not None]
+        if not on_lines:
+            return {}
+        try:
+            places = Places(subject.cwd, await self._subjects.current(subject))
+            return {row.id: await places.find(row) for row in on_lines}
+        except (Conflict, NotFound) as error:
+            log.warning("draft_not_placed", subject=subject.id, error=error.code)
+            return {}
+
+
+def _at(row: CommentRow, place: Place | None) -> CommentRow:
+    """Returns a comment at the place where its lines are now; at the written one if they have changed."""
+    if place is None:
+        return row
+    return msgspec.structs.replace(row, start_line=place.line, end_line=place.last_line)
+
+
+def _outdated(places: dict[str, Place | None]) -> set[str]:
+    return {comment_id for comment_id, place in places.items() if place is None}
 
 
 async def _comments(tx: Tx, caller: Caller, subject: Subject) -> tuple[list[CommentRow], set[str]]:

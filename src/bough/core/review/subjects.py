@@ -94,6 +94,11 @@ class Subjects:
             return subject, await self._against_base(subject, worktree, WITHOUT_CHECKPOINT)
         return subject, await self._against_base(subject, worktree, None)
 
+    async def current(self, subject: Subject) -> str:
+        """Returns a commit of the files as they are now in the folder of a subject."""
+        await self._checkpoints.check_folder(subject.cwd)
+        return await self._changes.current(subject.cwd)
+
     async def _against_base(self, subject: Subject, worktree: Worktree | None, note: str | None) -> Versions:
         head = await git_worktrees.resolve(subject.cwd, "HEAD")
         if head is None:

@@ -82,7 +82,9 @@ class NamedRecords:
         self, caller: Caller, kind: Kind, name: str | None, folder: str | None = None, *, removed: bool = False
     ) -> NamedRecord:
         """Returns the one record with a name or in a folder. Raises `NotFound`, or `Conflict` with the candidates, also
-        if the name and the folder mean different records. `removed` looks among removed worktrees."""
+        if the name and the folder mean different records. A folder that comes with a name must be the record's own: it
+        is only a second reading of the word, which must not mean whatever is around it. `removed` looks among removed
+        worktrees."""
         if (name is None or not name.strip()) and folder is None:
             raise Invalid("bad_name", "Name something: an id, a name, a folder or @last.")
         if len(name or "") > LONGEST_NAME:
@@ -119,7 +121,7 @@ async def _rows(
         named = await _by_name(tx, kind, name, which)
     if folder is None or queries.in_folders is None:
         return named
-    inside = await _by_folder(tx, queries, PurePath(folder), which)
+    inside = await _by_folder(tx, queries, PurePath(folder), which, exactly=name is not None)
     if not named or not inside or {row.id for row in named} <= {row.id for row in inside}:
         return named or inside
     # The person may mean the folder, whatever another session is called.
@@ -155,15 +157,17 @@ async def _by_name(tx: Tx, kind: Kind, name: str, which: dict[str, Any]) -> Sequ
     return rows or await tx.all(query, _Row, name=name, limit=LISTED + 1, archived=True)
 
 
-async def _by_folder(tx: Tx, queries: _Queries, folder: PurePath, which: dict[str, Any]) -> Sequence[_Row]:
-    """Returns the records of the folder or of the nearest one above it, else those below it. Of several sessions, the
-    active ones and those that are no branches of others come first."""
+async def _by_folder(
+    tx: Tx, queries: _Queries, folder: PurePath, which: dict[str, Any], *, exactly: bool
+) -> Sequence[_Row]:
+    """Returns the records of the folder and, unless it is meant `exactly`, of the nearest one above it, else those
+    below it. Of several sessions, the active ones and those that are no branches of others come first."""
     assert queries.in_folders is not None
-    folders = tuple(str(path) for path in (folder, *folder.parents))
+    folders = (str(folder),) if exactly else tuple(str(path) for path in (folder, *folder.parents))
     rows = await tx.all(queries.in_folders, _Row, folders=folders, **which)
     nearest = max((row.folder for row in rows), key=len, default=None)
     rows = [row for row in rows if row.folder == nearest]
-    if not rows and queries.below is not None:
+    if not rows and queries.below is not None and not exactly:
         rows = await tx.all(queries.below, _Row, folder=f"{str(folder).rstrip('/')}/")
     for narrower in ([row for row in rows if row.is_active], [row for row in rows if row.is_active and row.is_root]):
         if len(narrower) == 1:

@@ -13,9 +13,9 @@ from bough.core.state.end_reasons import MARKED_FAILED, reason
 from bough.core.state.session_limit import check_limit
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, QUESTIONS, SESSIONS, TASKS
-from bough.core.store.transactions import Change
+from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.records import usable
-from bough.errors import Conflict
+from bough.errors import Conflict, Unavailable
 from bough.model.approval import CALL_KIND, Approval
 from bough.model.message import cancelled, raw
 from bough.model.session import Session, Status
@@ -64,8 +64,7 @@ async def reopen(change: Change, session: Session, settings: Settings) -> Sessio
         active_at=change.now,
         end_reason=None,
     )
-    active = await change.tx.value(SESSIONS.active_total)
-    log.info("session_resumed", session=session.id, active_sessions=active)
+    _log(change, "session_resumed", session=session.id)
     return reopened
 
 
@@ -86,9 +85,22 @@ async def end(change: Change, session: Session, status: Status, why: str, text: 
         ended_at=change.now,
         end_reason=why,
     )
-    left = await change.tx.value(SESSIONS.active_total)
-    log.info("session_ended", session=session.id, status=status, reason=why, active_sessions=left)
+    _log(change, "session_ended", session=session.id, status=status, reason=why)
     return ended
+
+
+def _log(change: Change, event: str, **facts: str) -> None:
+    """Logs an event with the number of active sessions once it is committed. Counting inside the transaction would make
+    it collide with every other that opens or ends a session, and a repeat would log twice."""
+
+    async def count_and_log(store: Store) -> None:
+        try:
+            active = await store.read(lambda tx: tx.value(SESSIONS.active_total))
+        except Unavailable:
+            active = None
+        log.info(event, **facts, active_sessions=active)
+
+    change.after_commit(count_and_log)
 
 
 async def end_as(change: Change, session: Session, mark: Literal["completed", "failed"]) -> Session:

@@ -58,6 +58,7 @@ class Change:
         self._events: list[tuple[EventType, str | None, str, msgspec.Raw]] = []
         self.published: list[Event] = []
         self._audited: list[AuditEntry] = []
+        self.afterwards: list[Callable[[Store], Awaitable[None]]] = []
 
     def emit(self, kind: EventType, record: Any, session_id: str | None = None) -> None:
         self._events.append((kind, session_id, record.id, msgspec.Raw(msgspec.json.encode(record))))
@@ -111,6 +112,10 @@ class Change:
     def wake(self) -> None:
         """Wakes the scheduler after commit."""
         self.tx.notify(CHANNEL_WORK, "")
+
+    def after_commit(self, work: Callable[[Store], Awaitable[None]]) -> None:
+        """Runs `work` once after commit, outside of the transaction. It must not fail: the change is made."""
+        self.afterwards.append(work)
 
     async def redactor(self, session_id: str) -> Redactor:
         """Returns the redactor of a session, for everything that this change stores about it."""
@@ -217,24 +222,28 @@ class Store:
     async def write(self, work: Callable[[Change], Awaitable[T]]) -> T:
         """Runs `work` in one transaction. `work` may await only the transaction and may run more than once."""
         events: list[Event] = []
+        afterwards: list[Callable[[Store], Awaitable[None]]] = []
 
         async def run(tx: Tx) -> T:
-            nonlocal events
+            nonlocal events, afterwards
             self._forget(events)
             change = Change(tx)
             result = await work(change)
             await change.publish()
-            events = change.published
+            events, afterwards = change.published, change.afterwards
             if events and self.followed:
                 self._unheard[events[-1].cursor] = events
             return result
 
         try:
             with self._noting_failures("write"):
-                return await self.db.transaction(run)
+                result = await self.db.transaction(run)
         except BaseException:
             self._forget(events)
             raise
+        for follow_up in afterwards:
+            await follow_up(self)
+        return result
 
     @property
     def unheard(self) -> bool:

@@ -104,7 +104,8 @@ async def plan_commit(path: str, chosen: Sequence[str] | None) -> CommitPlan:
         raise Conflict("unfinished_operation", f"A merge is in progress at {path}. Commit all files to conclude it.")
     files = _chosen(changes, chosen)
     if not files and not others:
-        raise Conflict("nothing_to_commit", "No file differs from the last commit.")
+        words = "Choose at least one file to commit." if changes else "No file differs from the last commit."
+        raise Conflict("nothing_to_commit", words)
     await _refuse_unfiltered(where, files)
     hooks = permissions.allowed(await asyncio.to_thread(find, path)).hooks
     return CommitPlan(where, files, head, others, hooks)

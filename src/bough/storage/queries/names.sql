@@ -41,10 +41,10 @@ FROM worktrees WHERE path IN :folders AND (removed_at IS NOT NULL) = :removed AN
 ORDER BY created_at DESC, id DESC
 
 -- name: last_worktree
--- Returns the worktree that was created or adopted last.
+-- Returns the worktree that was created or adopted last or, among removed ones, removed last.
 SELECT id, name, path AS folder, TRUE AS is_active, TRUE AS is_root
 FROM worktrees WHERE (removed_at IS NOT NULL) = :removed AND status <> 'making'
-ORDER BY created_at DESC, id DESC LIMIT 1
+ORDER BY coalesce(removed_at, created_at) DESC, id DESC LIMIT 1
 
 -- name: repos_by_name
 -- Lists repos with this name, or with a worktree on this branch.

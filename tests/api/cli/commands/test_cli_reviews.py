@@ -27,7 +27,11 @@ async def test_a_review_from_the_command_line(server: Running, cli: Cli) -> None
     assert (await cli("review", "remove", extra["id"])).out.startswith("Deleted comment")
     shown = await cli("review", "show", *chosen)
     assert "draft     a.txt:1: Why so?" in shown.out and "1 comment is not sent yet" in shown.err
-    sent = await cli("review", "send", *chosen, "--note", "Look:")
+    # The draft of the folder's worktree is another one.
+    assert f"To send: bough review send -s {session['id'][-8:]}\n" in shown.err
+    elsewhere = await cli("review", "send", *chosen, "--to", "nobody has this title")
+    assert elsewhere.code == 1 and "(session_not_found)" in elsewhere.err
+    sent = await cli("review", "send", *chosen, "--to", "@last", "--note", "Look:")
     assert sent.out.startswith("Sent 1 comment as task ")
     prompts = [item["prompt"] for item in (await server.client.get(f"/api/sessions/{session['id']}/tasks"))["tasks"]]
     assert "```txt\none\n```\n\nWhy so?" in prompts[-1]

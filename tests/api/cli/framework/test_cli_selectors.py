@@ -62,6 +62,25 @@ async def test_the_current_folder_names_a_session(server: Running, session: dict
     assert gone.code == 1 and "There is no such folder" in gone.err
 
 
+async def test_a_bare_word_names_nothing_around_its_folder(server: Running, session: dict[str, Any]) -> None:
+    """R5: A word that happens to be a folder inside a worktree or a session's folder does not mean them; a path does,
+    and so does the name of a record's own folder."""
+    named = {"repoId": session["repoId"], "branch": "feature", "name": "aviary"}
+    made = await server.client.post("/api/worktrees", named, expect=201)
+    inside, data = Path(made["path"]), str(server.data)
+    (inside / "docs").mkdir()
+    (server.root / "repo" / "docs").mkdir()
+    refused = await bough("worktree", "remove", "docs", "--force", cwd=inside, BOUGH_DATA=data)
+    assert refused.code == 1 and "(worktree_not_found)" in refused.err, refused
+    for folder in (server.root / "repo", server.root.parent):
+        word = "docs" if folder.name == "repo" else server.root.name
+        refused = await bough("session", "complete", word, cwd=folder, BOUGH_DATA=data)
+        assert refused.code == 1 and "(session_not_found)" in refused.err, refused
+    for folder, word in ((inside, "./docs"), (inside.parent, inside.name)):
+        shown = await bough("worktree", "show", word, "--json", cwd=folder, BOUGH_DATA=data)
+        assert json.loads(shown.out)["id"] == made["id"], shown
+
+
 async def test_a_name_must_be_unique(server: Running, cli: Cli, session: dict[str, Any]) -> None:
     """R5: A name that may mean several records is refused with the candidates, and so is one that nothing has. No title
     takes the place of another session's branch or repo."""
@@ -135,6 +154,23 @@ async def test_worktrees_and_repos_have_names(server: Running, cli: Cli, session
         assert nowhere.code == 1 and "no such folder" in nowhere.err, nowhere.err
         path = await cli(*words, "--repo", "./nowhere")
         assert path.code == 1 and "o such folder" in path.err, path.err
+
+
+async def test_last_among_worktrees(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """R5, W2: Among removed worktrees, `@last` is the one removed last. Commands that are hard to undo refuse `@last`:
+    the newest worktree may be someone else's."""
+    made = {
+        branch: await server.client.post("/api/worktrees", {"repoId": session["repoId"], "branch": branch}, expect=201)
+        for branch in ("older", "newer")
+    }
+    for words in (("remove", "@last", "--force"), ("merge", "@last"), ("push", "@last")):
+        refused = await cli("worktree", *words)
+        assert refused.code == 1 and "bough worktree list" in refused.err, refused
+    assert (await cli("worktree", "show", "@last")).code == 0
+    for branch in ("newer", "older"):
+        assert (await cli("worktree", "remove", branch)).code == 0
+    recovered = await cli("worktree", "recover", "@last", "--json")
+    assert recovered.code == 0 and json.loads(recovered.out)["id"] == made["older"]["id"], recovered
 
 
 async def test_names_over_rest(server: Running, session: dict[str, Any]) -> None:

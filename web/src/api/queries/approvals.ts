@@ -28,6 +28,14 @@ export const choicesQuery = queryOptions({
 });
 export const useChoices = () => useQuery(choicesQuery);
 
+/** The choices that would answer an approval now: those that its "always" made, or found. */
+export const answeringChoicesQuery = (approvalId: string) =>
+  queryOptions({
+    queryKey: ["choices", approvalId],
+    queryFn: async () =>
+      (await dataOf(api.GET("/api/policy/choices", { params: { query: { approvalId } } }))).choices,
+  });
+
 /** An approval by its id, also a decided one. */
 export const approvalQuery = (approvalId: string) =>
   queryOptions({

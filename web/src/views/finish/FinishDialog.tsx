@@ -61,13 +61,20 @@ export function FinishDialog({
   const [files, setFiles] = useState(() => new Set(state.files.map((file) => file.path)));
   const [flag, setFlag] = useState(false);
   const [busy, setBusy] = useState(false);
-  // Only a list that is cut off stands for all files: one that appears meanwhile was not looked at.
-  const isWhole = files.size === state.files.length && state.filesTotal > state.files.length;
+  // The changed files are listed anew while the dialog is open; those that came later are not chosen.
+  const chosen = state.files.flatMap(({ path }) => (files.has(path) ? [path] : []));
+  const isAll = chosen.length === state.files.length;
+  const isNone = verb === "commit" && chosen.length === 0 && state.files.length > 0;
   // What this dialog shows; the server refuses if it has changed meanwhile.
   const [seen] = useState({ expectedHead: state.sha, expectedBranch: state.branch ?? "" });
 
   const body = (): FinishBody => {
-    if (verb === "commit") return { verb, body: { ...seen, message, files: isWhole ? null : [...files] } };
+    // Only if more files have changed than are listed, "all" is more than the list.
+    if (verb === "commit")
+      return {
+        verb,
+        body: { ...seen, message, files: isAll && state.filesTotal > chosen.length ? null : chosen },
+      };
     if (verb === "update") return { verb, body: { ...seen, how: update, fetch: flag } };
     if (verb === "merge")
       return {
@@ -92,6 +99,7 @@ export function FinishDialog({
   const isReady =
     preview.data !== undefined &&
     refusal === null &&
+    !isNone &&
     !preview.isFetching &&
     (!needsMessage || message.trim() !== "");
 
@@ -136,7 +144,7 @@ export function FinishDialog({
           <TextArea rows={5} value={message} onChange={(event) => setMessage(event.target.value)} />
         </Field>
       )}
-      {verb === "commit" && <Files state={state} chosen={files} onChange={setFiles} />}
+      {verb === "commit" && <Files state={state} chosen={new Set(chosen)} onChange={setFiles} />}
       {verb === "update" && <Ways legend="How to update" ways={UPDATES} how={update} onChange={setUpdate} />}
       {verb === "update" && state.remote.name && (
         <Switch label={`Fetch from ${state.remote.name} first`} checked={flag} onChange={setFlag} />
@@ -151,30 +159,34 @@ export function FinishDialog({
         />
       )}
       <section className={css.preview} aria-label="Preview" aria-live="polite">
-        <QueryResult query={preview}>
-          {({ refusal: reason, steps = [], files: touched = [], filesTotal = 0 }) =>
-            reason ? (
-              <>
-                <p className={css.refused}>{reason.message}</p>
-                {conflicts.length > 0 && <Names names={conflicts} />}
-              </>
-            ) : (
-              <>
-                <ul className={css.steps}>
-                  {steps.map((step) => (
-                    <li key={step}>{step}</li>
-                  ))}
-                </ul>
-                {verb !== "commit" && touched.length > 0 && (
-                  <details>
-                    <summary>{plural(filesTotal, "file")}</summary>
-                    <Names names={touched} />
-                  </details>
-                )}
-              </>
-            )
-          }
-        </QueryResult>
+        {isNone ? (
+          <p className={css.refused}>Choose at least one file.</p>
+        ) : (
+          <QueryResult query={preview}>
+            {({ refusal: reason, steps = [], files: touched = [], filesTotal = 0 }) =>
+              reason ? (
+                <>
+                  <p className={css.refused}>{reason.message}</p>
+                  {conflicts.length > 0 && <Names names={conflicts} />}
+                </>
+              ) : (
+                <>
+                  <ul className={css.steps}>
+                    {steps.map((step) => (
+                      <li key={step}>{step}</li>
+                    ))}
+                  </ul>
+                  {verb !== "commit" && touched.length > 0 && (
+                    <details>
+                      <summary>{plural(filesTotal, "file")}</summary>
+                      <Names names={touched} />
+                    </details>
+                  )}
+                </>
+              )
+            }
+          </QueryResult>
+        )}
       </section>
     </Dialog>
   );

@@ -7,12 +7,15 @@ import css from "./Review.module.css";
 export function CommentEditor({
   label,
   text,
+  problem = null,
   onText,
   onSave,
   onCancel,
 }: {
   label: string;
   text: string;
+  /** Says why the comment cannot be saved now. */
+  problem?: string | null;
   onText: (text: string) => void;
   /** Returns whether the comment was saved. */
   onSave: (text: string) => Promise<boolean>;
@@ -30,7 +33,7 @@ export function CommentEditor({
     return () => cancelAnimationFrame(frame);
   }, []);
   const save = async () => {
-    if (!text.trim() || busy) return;
+    if (!text.trim() || busy || problem) return;
     setBusy(true);
     await onSave(text.trim());
     setBusy(false);
@@ -51,12 +54,17 @@ export function CommentEditor({
         onChange={(event) => onText(event.target.value)}
         onKeyDown={onKey}
       />
+      {problem && (
+        <p className={css.problem} role="status">
+          {problem}
+        </p>
+      )}
       <div className={css.editorActions}>
         <Button
           variant="primary"
           size="small"
           busy={busy}
-          disabled={!text.trim()}
+          disabled={!text.trim() || problem !== null}
           onClick={() => void save()}
         >
           Save comment

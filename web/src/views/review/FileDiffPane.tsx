@@ -28,9 +28,10 @@ const NO_FILE: FilePatch = {
   hunks: [],
 };
 
-/** Text that was typed and not saved: it survives a reload. */
+/** Text that was typed and not saved: it survives a reload. The hash is that of the version whose lines were chosen. */
 interface Unsaved {
   path: string;
+  hash?: string;
   range: LineRange;
   text: string;
 }
@@ -71,6 +72,7 @@ export function FileDiffPane({
   );
   const [unsaved, setUnsaved] = usePref<Unsaved | null>(`review.${kind}.${subjectId}`, null);
   const editing = mayWork && unsaved?.path === file.path ? unsaved : null;
+  const isStale = editing !== null && editing.hash !== file.hash;
   const [cursor, setCursor] = useState<string | null>(null);
   const [range, setRange] = useState<LineRange | null>(null);
   const { rows, elsewhere } = useMemo(
@@ -86,14 +88,17 @@ export function FileDiffPane({
     setCursor(null);
     setRange(null);
   }, [file.path]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen lines are others in another version
+  useEffect(() => setRange(null), [file.hash]);
 
   const open = useCallback(
     (chosen: LineRange | null) => {
       if (!chosen || !mayWork) return;
       setRange(chosen);
-      setUnsaved({ path: file.path, range: chosen, text: unsaved?.path === file.path ? unsaved.text : "" });
+      const text = unsaved?.path === file.path ? unsaved.text : "";
+      setUnsaved({ path: file.path, hash: file.hash, range: chosen, text });
     },
-    [file.path, mayWork, setUnsaved, unsaved],
+    [file.path, file.hash, mayWork, setUnsaved, unsaved],
   );
   const close = () => {
     setUnsaved(undefined);
@@ -101,7 +106,7 @@ export function FileDiffPane({
     scroller.current?.focus({ preventScroll: true });
   };
   const onNumber = (line: Line, extend: boolean) =>
-    open(extend ? extended(editing?.range ?? range, line) : oneLine(line));
+    open(extend && !isStale ? extended(editing?.range ?? range, line) : oneLine(line));
 
   const move = (step: number, extend: boolean) => {
     const from = rows.findIndex(({ key }) => key === cursor);
@@ -138,7 +143,7 @@ export function FileDiffPane({
         side,
         startLine: start,
         endLine: end,
-        hash: file.hash,
+        hash: editing.hash,
         body,
       }),
     );
@@ -146,7 +151,17 @@ export function FileDiffPane({
     onChange();
     return saved;
   };
-  const shownRange = editing?.range ?? range;
+  const shownRange = isStale ? range : (editing?.range ?? range);
+  const editor = editing && (
+    <CommentEditor
+      label={`Comment on ${rangeName(editing.range)}`}
+      text={editing.text}
+      problem={isStale ? "The file has changed. Choose the lines again; your text is kept." : null}
+      onText={(text) => setUnsaved({ ...editing, text })}
+      onSave={save}
+      onCancel={close}
+    />
+  );
   const draw = (row: DiffRow) => {
     const props = {
       highlighter,
@@ -171,17 +186,7 @@ export function FileDiffPane({
           </div>
         );
       case "editor":
-        return (
-          <div className={css.thread}>
-            <CommentEditor
-              label={`Comment on ${rangeName(row.range)}`}
-              text={editing?.text ?? ""}
-              onText={(text) => editing && setUnsaved({ ...editing, text })}
-              onSave={save}
-              onCancel={close}
-            />
-          </div>
-        );
+        return <div className={css.thread}>{editor}</div>;
     }
   };
   return (
@@ -200,6 +205,7 @@ export function FileDiffPane({
           ))}
         </div>
       )}
+      {editor && !rows.some(({ kind }) => kind === "editor") && <div className={css.elsewhere}>{editor}</div>}
       {rows.length ? (
         <Virtualizer ref={list} data={rows} scrollRef={scroller} itemSize={LINE_HEIGHT} bufferSize={400}>
           {(row: DiffRow) => <div key={row.key}>{draw(row)}</div>}

@@ -11,7 +11,7 @@ from bough.api.cli.commands.checkpoint import LETTERS, STYLES
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import ids, names
 from bough.api.cli.framework.formats import brief, short, short_forms
 from bough.api.cli.framework.selectors import SESSION, WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
@@ -67,7 +67,9 @@ def show(
     if file is not None:
         ctx.show(ctx.client.call("GET", f"{address}/file", query={"path": file, "whole": whole}), _print_file)
         return
-    ctx.show(ctx.client.get(address), _print_review)
+    # Without it, `send` means the draft of the current folder's worktree.
+    option = next((name for name, text in (("-s", session), ("-w", worktree), ("-t", task)) if text), None)
+    ctx.show(ctx.client.get(address), lambda review: _print_review(review, option))
 
 
 @command(app, "comment")
@@ -143,15 +145,15 @@ def send(
         typer.Option(
             "--to",
             metavar="SESSION",
-            help="Send to this session of the worktree.",
-            autocompletion=ids("sessions", "title"),
+            help="Send to this session of the worktree, by its id or another name.",
+            autocompletion=names("session"),
         ),
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Text before the comments.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Resume the session if it has ended.")] = False,
 ) -> None:
     """Send all comments of your draft as one prompt."""
-    body = {"sessionId": to, "note": note, "resume": resume}
+    body = {"sessionId": find(ctx.client, SESSION, to) if to is not None else None, "note": note, "resume": resume}
     answer = ctx.client.post(f"{_address(ctx, session, worktree, task)}/send", body)
 
     def render(sent: Any) -> None:
@@ -171,7 +173,7 @@ def _address(ctx: CommandContext, session: str | None, worktree: str | None, tas
     return path("reviews", kind, find(ctx.client, selects, text) if selects is not None else text)
 
 
-def _print_review(review: Json) -> None:
+def _print_review(review: Json, option: str | None) -> None:
     for file in review["files"]:
         name = f"{file['oldPath']} → {file['path']}" if file["oldPath"] else file["path"]
         lines = "binary" if file["binary"] else f"+{file['additions']} -{file['deletions']}"
@@ -186,7 +188,8 @@ def _print_review(review: Json) -> None:
         )
     if review["drafts"]:
         count = "1 comment is" if review["drafts"] == 1 else f"{review['drafts']} comments are"
-        output.note(f"{count} not sent yet. To send: bough review send")
+        subject = f" {option} {short(review['id'])}" if option else ""
+        output.note(f"{count} not sent yet. To send: bough review send{subject}")
     if review["note"]:
         output.note(review["note"])
 

@@ -13,11 +13,11 @@ import typer
 from bough.api.cli.framework.client import Client, Json
 from bough.api.cli.framework.find_server import ServerTarget
 from bough.api.cli.framework.formats import brief, short_forms
+from bough.api.cli.framework.selectors import LAST
 from bough.errors import BoughError
 
 # Nobody reads more than this in a shell.
 OFFERED = 50
-LAST = "@last"
 LABELS = {"session": "title", "worktree": "path", "repo": "path", "race": "prompt"}
 # The fields by which a record can be named, beside its id.
 SPOKEN: dict[str, tuple[str, ...]] = {
@@ -43,9 +43,9 @@ def ids(path: str, label: str | Callable[[Json], str], **query: Any) -> Complete
     return complete
 
 
-def names(kind: Literal["session", "worktree", "repo", "race"], **query: Any) -> Completer:
-    """Returns a completer for what `selectors` finds: ids, `@last`, and titles, names and branches that need no quotes
-    in a shell."""
+def names(kind: Literal["session", "worktree", "repo", "race"], *, last: bool = True, **query: Any) -> Completer:
+    """Returns a completer for what `selectors` finds: ids, `@last` if it works there, and titles, names and branches
+    that need no quotes in a shell."""
     noun = f"{kind}s"
 
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ def names(kind: Literal["session", "worktree", "repo", "race"], **query: Any) ->
         short = short_forms([row[key] for row in rows])
         labels = {row[key]: brief(str(row[LABELS[kind]]), 60) for row in rows}
         offered = [(short[row[key]], labels[row[key]]) for row in rows]
-        offered += [(LAST, f"the newest {kind}")] if rows else []
+        offered += [(LAST, f"the newest {kind}")] if rows and last else []
         spoken = [
             (str(row[field]), short[row[key]])
             for row in rows

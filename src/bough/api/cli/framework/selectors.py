@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bough.api.cli.framework.client import Client, Refused
-from bough.errors import NotFound
+from bough.errors import Invalid, NotFound
 
+LAST = "@last"
 # An id, or a part of one that every command takes.
 MAY_BE_ID = re.compile(r"[0-9a-fA-F-]{8,36}")
 _FULL_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -22,6 +23,8 @@ class Selects:
 
     kind: Literal["session", "worktree", "repo", "race"]
     removed: bool = False
+    # Whether `@last` works. It must not where the newest record may be someone else's and the command is hard to undo.
+    last: bool = True
 
 
 NOT_THERE = {
@@ -37,11 +40,18 @@ def find(client: Client, selects: Selects, text: str) -> str:
     """Returns the full id of the record that a text names."""
     if _FULL_ID.fullmatch(text):
         return text
+    if text == LAST and not selects.last:
+        raise Invalid(
+            "bad_name",
+            f"{LAST} may be a {selects.kind} that someone else or an agent has just created. "
+            f"Name the one that you mean: bough {selects.kind} list",
+        )
     folder = folder_named(text)
     query: dict[str, Any] = {"removed": True} if selects.removed else {}
     if folder is not None:
         query["folder"] = str(folder.resolve())
     if not is_path(text):
+        # The server takes the folder only if it is a record's own: `docs` is not the worktree around docs/.
         return client.get("/api/find", kind=selects.kind, name=text, **query).value["id"]
     assert folder is not None
     if not selects.removed and not folder.is_dir():

@@ -18,6 +18,16 @@ WorktreeId = Annotated[
         autocompletion=names("worktree"),
     ),
 ]
+# For commands that are hard to undo.
+ExactWorktreeId = Annotated[
+    str,
+    Selects("worktree", last=False),
+    typer.Argument(
+        metavar="WORKTREE",
+        help="Worktree: its id or 8 characters of it, its name, branch or folder.",
+        autocompletion=names("worktree", last=False),
+    ),
+]
 RemovedId = Annotated[
     str,
     Selects("worktree", removed=True),

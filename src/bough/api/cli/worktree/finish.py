@@ -11,7 +11,7 @@ from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.worktree.find import WorktreeId
+from bough.api.cli.worktree.find import ExactWorktreeId, WorktreeId
 
 # A preview lists at most this many files.
 MOST_FILES = 20
@@ -88,7 +88,7 @@ def update(
 
 def merge(
     ctx: CommandContext,
-    worktree: WorktreeId,
+    worktree: ExactWorktreeId,
     how: Annotated[
         Literal["merge", "ff", "squash"],
         typer.Option("--how", help="A merge commit, a fast-forward only, or one new commit."),
@@ -111,7 +111,7 @@ def merge(
 
 def push(
     ctx: CommandContext,
-    worktree: WorktreeId,
+    worktree: ExactWorktreeId,
     remote: Annotated[str | None, typer.Option("--remote", metavar="NAME", help="Another remote.")] = None,
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Replace commits there, unless somebody else pushed since.")

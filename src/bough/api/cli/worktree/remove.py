@@ -12,12 +12,12 @@ from bough.api.cli.framework.client import SETUP_WITHIN, Json, Refused, parts, p
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.worktree.create import print_created
-from bough.api.cli.worktree.find import RemovedId, WorktreeId
+from bough.api.cli.worktree.find import ExactWorktreeId, RemovedId
 
 
 def remove(
     ctx: CommandContext,
-    worktree: WorktreeId,
+    worktree: ExactWorktreeId,
     force: Annotated[
         bool, typer.Option("--force", help="Remove it even if it contains work, which can be recovered.")
     ] = False,

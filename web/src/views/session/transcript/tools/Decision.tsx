@@ -1,8 +1,9 @@
 /** Shows the decision about a tool call: who made it, how far it reaches and why, with an undo for "always". */
+import { useQuery } from "@tanstack/react-query";
 import { ShieldCheck, ShieldX } from "lucide-react";
 import { useState } from "react";
 import { removeChoice, runRequest } from "@/api/actions";
-import { useChoices, useMay, useMe } from "@/api/queries";
+import { answeringChoicesQuery, useMay, useMe } from "@/api/queries";
 import { Button } from "@/ui/controls/Button";
 import { toast } from "@/ui/feedback/toast";
 import css from "./ToolCall.module.css";
@@ -17,16 +18,21 @@ export function Decision({ decision }: { decision: ToolDecision }) {
     >
       {decision.decision === "denied" ? <ShieldX aria-hidden /> : <ShieldCheck aria-hidden />}
       <span className={css.decisionText}>{decisionText(decision, me)}</span>
-      {decision.scope && decision.approvalId && <Undo approvalId={decision.approvalId} />}
+      {decision.scope && decision.approvalId && (
+        <Undo approvalId={decision.approvalId} scope={decision.scope} />
+      )}
     </p>
   );
 }
 
 /** Takes an "always" back, so that the next such use is asked about again. */
-function Undo({ approvalId }: { approvalId: string }) {
-  const choice = useChoices().data?.find((other) => other.approvalId === approvalId);
+function Undo({ approvalId, scope }: { approvalId: string; scope: string }) {
+  const choices = useQuery(answeringChoicesQuery(approvalId)).data;
+  const choice = choices?.find((other) => other.scope === scope);
   const mayUndo = useMay("operator");
   const [busy, setBusy] = useState(false);
+  // While this loads, or cannot be loaded, nobody knows.
+  if (!choices) return null;
   if (!choice) return <span className={css.undone}>No longer in force.</span>;
   if (!mayUndo) return null;
   const undo = async () => {

@@ -25,6 +25,8 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     log = page.get_by_role("log")
     await expect(log.get_by_text("I wrote HELLO.md", exact=False)).to_be_visible()
     await page.get_by_role("button", name="Ask it to run the tests").click()
+    await expect(page.get_by_label("Waits for your approval")).to_be_visible()
+    await expect(page.get_by_label("In progress")).to_be_hidden()
     await page.get_by_role("button", name="Allow", exact=True).click()
     await expect(log.get_by_text("The tests ran, because you allowed it.")).to_be_visible()
     await page.get_by_role("button", name="Fork it").click()

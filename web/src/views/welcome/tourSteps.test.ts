@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Tree } from "@/api/types";
-import { currentStep, STEPS, shownSession, unreadAfterTour } from "./tourSteps";
+import { currentStep, STEPS, shownSession, unreadAfterTour, waitsForUser } from "./tourSteps";
 
 const node = (more: Partial<Node>): Node =>
   ({ id: more.kind ?? "root", kind: "root", activity: "idle", queued: 0, turns: 0, ...more }) as Node;
@@ -15,6 +15,8 @@ describe("the tour", () => {
 
   it("counts a pending approval as a running step", () => {
     expect(stateOf(1, tree(node({ turns: 1, activity: "waiting_permission" })))).toBe("running");
+    expect(waitsForUser(tree(node({ turns: 1, activity: "waiting_permission" })))).toBe(true);
+    expect(waitsForUser(tree(node({ turns: 1, activity: "running" })))).toBe(false);
     expect(stateOf(1, tree(node({ turns: 1 })))).toBe("todo");
     expect(currentStep(tree(node({ turns: 2 })))).toBe(2);
   });

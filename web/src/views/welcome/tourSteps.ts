@@ -113,6 +113,10 @@ export const currentStep = (tree: Tree): number => {
   return at < 0 ? STEPS.length : at;
 };
 
+/** Tells whether a session of the tour waits for an approval. */
+export const waitsForUser = (tree: Tree): boolean =>
+  tree.sessions.some(({ activity }) => activity === "waiting_permission");
+
 /** Returns the session to show: that of the latest step that was begun, so that its result stays until the next begins. */
 export const shownSession = (tree: Tree): string => {
   const at = Math.min(currentStep(tree), STEPS.length - 1);

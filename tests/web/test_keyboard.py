@@ -43,6 +43,22 @@ async def test_shortcuts_open_views_and_help_lists_them(page: Page) -> None:
     await expect(page.get_by_role("dialog")).to_be_hidden()
 
 
+async def test_only_controls_show_a_focus_ring(page: Page) -> None:
+    """O4: a link that is reached by keyboard shows a ring; a view or a dialog that code focuses does not."""
+    ring = "() => getComputedStyle(document.activeElement).outlineStyle"
+    await page.goto("/board")
+    await page.get_by_role("heading", name="Board").wait_for()
+    await page.keyboard.press("Tab")
+    assert await page.evaluate(ring) == "solid"
+    # The first link skips the navigation.
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("main")).to_be_focused()
+    assert await page.evaluate(ring) == "none"
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_focused()
+    assert await page.evaluate(ring) == "none"
+
+
 async def test_the_theme_persists(page: Page) -> None:
     """O4: the chosen theme applies from the first paint of the next load."""
     await page.goto("/settings")

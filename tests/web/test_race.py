@@ -80,6 +80,11 @@ async def test_one_racer_is_kept(site: Site, page: Page) -> None:
     await page.goto(f"/session/{session['id']}")
     notice = transcript(page).get_by_role("article", name="Notice").filter(has_text="Started a race of 2")
     await expect(notice).not_to_contain_text("bough race show")
+    # The winner is linked by its name.
+    decision = transcript(page).get_by_role("article", name="Notice").filter(has_text="was kept, merged into main.")
+    await expect(decision).not_to_contain_text(winner[-8:])
+    await expect(decision.get_by_role("link").first).to_have_attribute("href", f"/session/{winner}")
+    await expect(decision.get_by_role("link", name="View race")).to_be_visible()
     await notice.get_by_role("link", name="View race").click()
     await expect(page).to_have_url(f"{site.url}/race/{race['raceId']}")
 

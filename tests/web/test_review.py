@@ -141,6 +141,8 @@ async def test_the_keyboard_is_enough(site: Site, page: Page) -> None:
     box = page.get_by_role("textbox", name="Comment on lines 1–3")
     await expect(box).to_be_focused()
     await page.keyboard.press("Escape")
+    await expect(area).to_be_focused()
+    assert await area.evaluate("area => getComputedStyle(area).outlineStyle") == "none"
     await expect(box).to_be_hidden()
     await expect(area).to_be_focused()
     await page.keyboard.press("]")

@@ -134,7 +134,10 @@ def test_names(prompt: str, name: str) -> None:
 )
 def test_notices(result: KeptRacer, words: str) -> None:
     """B6: The notice says how the winner was kept, and how to undo that."""
-    assert kept_notice(result).endswith(words)
+    content = msgspec.json.decode(kept_notice(result, "Count birds (2)"))
+    assert content["text"].startswith("The work of Count birds (2) was kept, ") and content["text"].endswith(words)
+    assert content["kept"].items() >= {"raceId": "race", "sessionId": "winner", "name": "Count birds (2)"}.items()
+    assert content.get("undoCheckpointId") == result.undo_checkpoint_id
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bough.agents.demo import directives as d
 from bough.agents.demo.ask_user import ask_user
 from bough.agents.demo.capabilities import Features
 from bough.agents.demo.config import EFFORTS, prompt_usage, turn_cost, usage_update
+from bough.agents.demo.sentences import in_directives
 from bough.agents.demo.state import DemoState
 from bough.agents.demo.tool_runner import ToolRunner
 from bough.agents.demo.updates import DemoUpdates
@@ -67,7 +68,7 @@ class DemoTurn(Turn[DemoState]):
         return {"usage": prompt_usage(self._file.state())} if "usage" in self._features else {}
 
     async def _act(self) -> None:
-        directives = d.parse(self._text)
+        directives = d.parse(in_directives(self._text, self._file.state().texts))
         command = self._text.strip().removeprefix("/")
         if "commands" in self._features and self._text.strip().startswith("/") and command in COMMANDS:
             directives = [d.PlainDirective(command)]

@@ -112,7 +112,7 @@ async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session:
         await client.ask(session["id"], f"[[say answer {number}]]")
     running = await client.prompt(session["id"], "[[hang]]")
     await client.wait_task(running, "running")
-    await client.prompt(session["id"], "later please")
+    later = await client.prompt(session["id"], "later please")
     shown = await cli("session", "show", session["id"], "--limit", "3")
     assert "Queue\n" in shown.out and "later please" in shown.out
     assert "answer 3" in shown.out and "answer 1" not in shown.out and "6 earlier messages" in shown.out
@@ -124,6 +124,11 @@ async def test_show_has_queue_and_transcript(server: Running, cli: Cli, session:
     assert stopped.out.endswith("is cancelled. The queue is paused.\n")
     assert "Queue (paused)" in (await cli("session", "show", session["id"])).out
     assert (await cli("session", "resume", session["id"])).code == 0
+    # Nothing waits behind this turn.
+    await client.wait_task(later)
+    alone = await client.prompt(session["id"], "[[hang]]")
+    await client.wait_task(alone, "running")
+    assert (await cli("session", "stop", session["id"])).out.endswith("is cancelled.\n")
 
 
 async def test_set_changes_only_what_is_given(server: Running, cli: Cli, session: dict[str, Any]) -> None:

@@ -106,7 +106,9 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
       ) : (
         <ApprovalSubject approval={approval} cwd={cwd} brief={openForm === "arguments"} />
       )}
-      {approval.reason && <p className={css.reason}>{reasonText(approval.reason)}</p>}
+      {approval.reason && !isQuestion(approval) && (
+        <p className={css.reason}>{reasonText(approval.reason)}</p>
+      )}
       {approval.expiresAt && <Countdown until={approval.expiresAt} then={approval.onExpiry} />}
       {error !== null && (
         <p className={css.error} role="alert">

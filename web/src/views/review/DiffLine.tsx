@@ -97,7 +97,11 @@ export const SplitLine = memo(function SplitLine({ pair, ...props }: LineProps &
   const unchanged = left === right;
   return (
     <div className={css.split} data-cursor={props.isCursor || undefined}>
-      <LineNumber at={left?.old} line={unchanged ? null : left} props={props} />
+      {left ? (
+        <LineNumber at={left.old} line={unchanged ? null : left} props={props} />
+      ) : (
+        <span className={css.none} />
+      )}
       <div className={css.half} data-chosen={(!unchanged && props.isChosen(left)) || undefined}>
         {left ? (
           <Text line={left} partner={right} highlighter={props.highlighter} />
@@ -105,7 +109,7 @@ export const SplitLine = memo(function SplitLine({ pair, ...props }: LineProps &
           <span className={css.none} />
         )}
       </div>
-      <LineNumber at={right?.new} line={right} props={props} />
+      {right ? <LineNumber at={right.new} line={right} props={props} /> : <span className={css.none} />}
       <div className={css.half} data-chosen={props.isChosen(right) || undefined}>
         {right ? (
           <Text line={right} partner={left} highlighter={props.highlighter} />

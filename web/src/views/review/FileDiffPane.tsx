@@ -6,6 +6,7 @@ import { addComment, runRequest } from "@/api/actions";
 import type { ReviewKind } from "@/api/queries/reviews";
 import type { FileReview, ReviewComment } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
+import { focusByCode } from "@/lib/focus";
 import { usePref } from "@/lib/prefs";
 import { languageOf, useHighlighter } from "@/ui/code/highlight";
 import { type FilePatch, type Line, parsePatch } from "@/ui/diff/parsePatch";
@@ -103,7 +104,7 @@ export function FileDiffPane({
   const close = () => {
     setUnsaved(undefined);
     setRange(null);
-    scroller.current?.focus({ preventScroll: true });
+    focusByCode(scroller.current);
   };
   const onNumber = (line: Line, extend: boolean) =>
     open(extend && !isStale ? extended(editing?.range ?? range, line) : oneLine(line));

@@ -14,16 +14,31 @@ const followVisibility = (listener: () => void) => {
 export const lastTurnEnd = (tasks: readonly Task[]): string =>
   tasks.reduce((latest, task) => (task.endedAt && task.endedAt > latest ? task.endedAt : latest), "");
 
-export function useMarkSeen(session: Session, tasks: readonly Task[]): void {
+/** Tells whether the page is in view and the user may mark sessions. */
+function useMayMark(): boolean {
   const visible = useSyncExternalStore(followVisibility, () => document.visibilityState === "visible");
   // Not before the role is known: a viewer's request would be refused.
   const isKnown = useMe().isSuccess;
-  const mayMark = useMay("operator") && isKnown;
+  return useMay("operator") && isKnown && visible;
+}
+
+export function useMarkSeen(session: Session, tasks: readonly Task[]): void {
+  const mayMark = useMayMark();
   const { id } = session;
   const ended = lastTurnEnd(tasks);
   const unseen = ended !== "" && (!session.seenAt || session.seenAt < ended);
   useEffect(() => {
     // Errors are ignored: the next visit marks it again.
-    if (mayMark && visible && unseen && ended) seeSession(id).catch(() => undefined);
-  }, [id, mayMark, visible, unseen, ended]);
+    if (mayMark && unseen && ended) seeSession(id).catch(() => undefined);
+  }, [id, mayMark, unseen, ended]);
+}
+
+/** Marks sessions as seen that were shown together. */
+export function useMarkAllSeen(ids: readonly string[]): void {
+  const mayMark = useMayMark();
+  const key = ids.join(" ");
+  useEffect(() => {
+    if (!mayMark || !key) return;
+    for (const id of key.split(" ")) seeSession(id).catch(() => undefined);
+  }, [mayMark, key]);
 }

@@ -1,6 +1,7 @@
 /** Shows the settings that the server was started with. */
 import { useServerSettings } from "@/api/queries";
 import { QueryResult } from "@/ui/feedback/Placeholders";
+import { Breakable } from "@/ui/labels/Breakable";
 import css from "./Settings.module.css";
 
 export function ServerSettings() {
@@ -19,10 +20,14 @@ export function ServerSettings() {
             {settings.map((setting) => (
               <tr key={setting.name}>
                 <th scope="row">
-                  <code>{setting.variable}</code>
+                  <code>
+                    <Breakable text={setting.variable} />
+                  </code>
                 </th>
                 <td>
-                  <code>{String(setting.value)}</code>
+                  <code>
+                    <Breakable text={String(setting.value)} />
+                  </code>
                 </td>
                 <td className={css.soft}>{setting.description}</td>
               </tr>

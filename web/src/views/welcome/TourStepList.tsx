@@ -1,10 +1,10 @@
 /** Lists the steps of the tour, with the button for the next one. */
-import { CircleCheck, CircleDashed, LoaderCircle } from "lucide-react";
+import { CircleCheck, CircleDashed, Hand, LoaderCircle } from "lucide-react";
 import { useState } from "react";
 import { runRequest } from "@/api/actions";
 import type { AgentTour, Tree } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
-import { STEPS, type Step } from "./tourSteps";
+import { STEPS, type Step, waitsForUser } from "./tourSteps";
 import css from "./Welcome.module.css";
 
 interface Props {
@@ -34,6 +34,8 @@ export function TourStepList({ rootId, prompts, tree, at }: Props) {
             <h2 className={css.step}>
               {state === "done" ? (
                 <CircleCheck aria-label="Done" />
+              ) : state === "running" && waitsForUser(tree) ? (
+                <Hand aria-label="Waits for your approval" className={css.waits} />
               ) : state === "running" ? (
                 <LoaderCircle aria-label="In progress" className={css.spin} />
               ) : (

@@ -10,10 +10,19 @@ import { usePref } from "@/lib/prefs";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Skeleton } from "@/ui/feedback/Placeholders";
 import { toastMadeRoom } from "@/views/forms/layout/toastMadeRoom";
+import { useMarkAllSeen } from "@/views/session/useMarkSeen";
 import { AgentCard } from "@/views/settings/AgentSettings";
 import { TourStage } from "./TourStage";
 import { TourStepList } from "./TourStepList";
-import { createTourSession, currentStep, STEPS, type TourIds, tourAgent } from "./tourSteps";
+import {
+  createTourSession,
+  currentStep,
+  STEPS,
+  shownSession,
+  type TourIds,
+  tourAgent,
+  unreadAfterTour,
+} from "./tourSteps";
 import css from "./Welcome.module.css";
 
 export default function Welcome() {
@@ -90,6 +99,7 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
   const tree = useTree(tour.rootId);
   const prompts = tourAgent(useAgents().data ?? [])?.tour;
   const [removing, setRemoving] = useState(false);
+  useMarkAllSeen(tree.data ? unreadAfterTour(tree.data) : []);
   const remove = async () => {
     setRemoving(true);
     if (await runRequest(removeTour)) forget();
@@ -113,7 +123,7 @@ function Tour({ tour, forget }: { tour: TourIds; forget: () => void }) {
     <>
       <div className={css.tour}>
         <TourStepList rootId={tour.rootId} prompts={prompts} tree={tree.data} at={at} />
-        <TourStage sessionId={STEPS[Math.min(at, STEPS.length - 1)]!.shows(tree.data)} rootId={tour.rootId} />
+        <TourStage sessionId={shownSession(tree.data)} rootId={tour.rootId} />
       </div>
       {at >= STEPS.length && (
         <section className={css.done} aria-label="Tour complete">

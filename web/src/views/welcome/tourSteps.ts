@@ -60,9 +60,9 @@ export const STEPS: Step[] = [
   {
     name: "A fork",
     words:
-      "A fork starts with a copy of the conversation. This one is asked what was said before, and remembers.",
+      "A fork starts with a copy of the conversation. This one is asked what you have asked for so far, and remembers.",
     button: "Fork it",
-    run: (rootId, prompts) => forkSession(rootId, { title: "What was said before?", prompt: prompts.fork }),
+    run: (rootId, prompts) => forkSession(rootId, { title: "What was asked so far", prompt: prompts.fork }),
     state: (tree) => stateOf(ofKind(tree, "fork")),
     shows: (tree) => ofKind(tree, "fork")?.id ?? tree.rootSessionId,
   },
@@ -93,7 +93,12 @@ export const STEPS: Step[] = [
       await promptSession(rootId, { text: prompts.longTurn });
       await askSideQuestion(rootId, { prompt: prompts.sideQuestion });
     },
-    state: (tree) => stateOf(ofKind(tree, "btw")),
+    state: (tree) => {
+      const own = stateOf(ofKind(tree, "btw"));
+      const root = rootOf(tree);
+      // The tour is over when the long turn, the root's fourth, is over too.
+      return own === "done" && root && root.turns < 4 && isBusy(root) ? "running" : own;
+    },
     shows: showsRoot,
   },
 ];
@@ -107,6 +112,21 @@ export const currentStep = (tree: Tree): number => {
   const at = STEPS.findIndex((step) => step.state(tree) !== "done");
   return at < 0 ? STEPS.length : at;
 };
+
+/** Tells whether a session of the tour waits for an approval. */
+export const waitsForUser = (tree: Tree): boolean =>
+  tree.sessions.some(({ activity }) => activity === "waiting_permission");
+
+/** Returns the session to show: that of the latest step that was begun, so that its result stays until the next begins. */
+export const shownSession = (tree: Tree): string => {
+  const at = Math.min(currentStep(tree), STEPS.length - 1);
+  const begun = at > 0 && STEPS[at]!.state(tree) === "todo" ? at - 1 : at;
+  return STEPS[begun]!.shows(tree);
+};
+
+/** Returns the sessions of a complete tour that still count as unread. The tour has shown each of them at work. */
+export const unreadAfterTour = (tree: Tree): string[] =>
+  currentStep(tree) < STEPS.length ? [] : tree.sessions.filter(({ unread }) => unread).map(({ id }) => id);
 
 export const createTourSession = (repoId: string, agent: string) =>
   createSession({

@@ -47,7 +47,8 @@ def stop(ctx: CommandContext, session: SessionId, cascade: Cascade = False) -> i
     def render(answer: Json) -> None:
         task: Json | None = answer["task"]
         text = f"Task {short(task['id'])} is {task['status']}." if task else "No turn was running."
-        output.line(f"{text} The queue is paused." if answer["session"]["queuePaused"] else text)
+        is_held_up = answer["session"]["queuePaused"] and _has_queue(ctx, answer["session"]["id"])
+        output.line(f"{text} The queue is paused." if is_held_up else text)
 
     answer = ctx.client.post(path("sessions", session, "stop"), {"cascade": cascade}, CASCADE_WITHIN)
     return _show(ctx, answer, render)
@@ -189,6 +190,10 @@ def below(tree: Json, session_id: str) -> list[Json]:
 def origin(node: Json) -> str | None:
     """Returns the id of the session directly above in the tree."""
     return node["parentSessionId"] or node["forkedFromSessionId"]
+
+
+def _has_queue(ctx: CommandContext, session_id: str) -> bool:
+    return bool(ctx.client.get(path("sessions", session_id, "tasks"), status="queued", limit=1).value["tasks"])
 
 
 def _show(ctx: CommandContext, answer: Response, render: Callable[[Json], None]) -> int:

@@ -171,5 +171,7 @@ class TranscriptPrinter:
         if part(content, "race"):
             # The notice that a race began has the race's id.
             text = f"{text}\nSee its progress: bough race show {short(message_id)}"
+        elif winner := part(content, "kept"):
+            text = f"{text}\nSee the race: bough race show {short(str(winner.get('raceId')))}"
         if self._changed(message_id, "note", text):
             self.line(clean(text), "yellow" if "stopReason" in content else NOTE_STYLES.get(kind, "dim"))

@@ -39,7 +39,7 @@ from bough.git.repo_lock import alone
 from bough.git.working_copy.restore import RestorePlan, apply, plan
 from bough.git.working_copy.status import files
 from bough.git.worktrees import common_folder, resolve
-from bough.model.message import notice, raw
+from bough.model.message import raw
 from bough.model.race import RaceRow
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
@@ -190,7 +190,7 @@ class RaceResults:
                 # The decision was made by looking at the result: it needs nobody any more.
                 if await change.tx.run(HOME.read, session_id=result.session_id):
                     await records.update_session(change, result.session_id, seen_at=change.now)
-                shown = notice(kept_notice(result), result.undo_checkpoint_id)
+                shown = kept_notice(result, case.winner.title)
                 await records.add_message(change, case.source.id, None, "system", shown)
                 change.audit(
                     decided_by, "race.kept", session_id=result.session_id, subject_id=case.race.id, how=result.how

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from bough.errors import Conflict, Invalid
 from bough.git.merge import Merged
 from bough.git.working_copy.diff import Diff
+from bough.model.message import raw
 from bough.model.race import RaceRow
 
 How = Literal["merge", "checkout", "branch"]
@@ -98,15 +99,23 @@ def race_name(prompt: str) -> str:
     return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
 
 
-def kept_notice(result: KeptRacer) -> str:
-    """Words the notice that tells which racer was kept, and how to undo a checkout."""
+def kept_notice(result: KeptRacer, title: str | None) -> msgspec.Raw:
+    """Builds the notice that tells which racer was kept, and how to undo a checkout; `kept` is for clients' links."""
+    name = title or f"session {result.session_id}"
     where = {
         "merge": f"merged into {result.into}" if result.merged != "none" else f"already in {result.into}",
         "checkout": "checked out here as uncommitted changes",
         "branch": f"left on branch {result.branch}",
     }[result.how]
     undo = f" Restore checkpoint {result.undo_checkpoint_id} to undo this." if result.undo_checkpoint_id else ""
-    return f"Race {result.race_id}: the work of session {result.session_id} was kept, {where}.{undo}"
+    content: dict[str, Any] = {
+        "type": "notice",
+        "text": f"The work of {name} was kept, {where}.{undo}",
+        "kept": {"raceId": result.race_id, "sessionId": result.session_id, "name": name, "outcome": where},
+    }
+    if result.undo_checkpoint_id is not None:
+        content["undoCheckpointId"] = result.undo_checkpoint_id
+    return raw(content)
 
 
 def cut_diff(diff: Diff, limit: int) -> Diff:

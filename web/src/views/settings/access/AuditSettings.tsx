@@ -7,6 +7,7 @@ import { routes } from "@/app/routes";
 import { Button } from "@/ui/controls/Button";
 import { Field, Select } from "@/ui/controls/Field";
 import { QueryResult } from "@/ui/feedback/Placeholders";
+import { Breakable } from "@/ui/labels/Breakable";
 import { Time } from "@/ui/labels/Time";
 import css from "../Settings.module.css";
 
@@ -101,9 +102,11 @@ export function AuditSettings() {
                     </td>
                     <td>
                       {entry.sessionId ? (
-                        <Link href={routes.session(entry.sessionId)}>{entry.action}</Link>
+                        <Link href={routes.session(entry.sessionId)}>
+                          <Breakable text={entry.action} />
+                        </Link>
                       ) : (
-                        entry.action
+                        <Breakable text={entry.action} />
                       )}
                     </td>
                     <td className={css.soft}>{describeDetails(entry.details)}</td>

@@ -147,25 +147,45 @@ function ErrorDetails({ name, content }: { name: string; content: Message["conte
   ) : null;
 }
 
+interface KeptRacer {
+  raceId: string;
+  sessionId: string;
+  name: string;
+  /** What became of its work: "merged into main". */
+  outcome: string;
+}
+
+/** Tells which racer was kept, with a link to it. */
+function KeptWords({ kept }: { kept: KeptRacer }) {
+  return (
+    <>
+      The work of <Link href={routes.session(kept.sessionId)}>{withShortIds(kept.name)}</Link> was kept,{" "}
+      {kept.outcome}.
+    </>
+  );
+}
+
 export function Notice({ message: { id, content } }: Props) {
   // The link has the race's id.
   const words = content.race ? text(content.text).replace(` (${id})`, "") : text(content.text);
   const checkpoint = text(content.undoCheckpointId);
+  const kept = content.kept as KeptRacer | undefined;
+  const race = kept?.raceId ?? (content.race ? id : undefined);
   return (
     <div
       className={css.note}
       data-kind={endedEarly(content.stopReason) ? "early" : content.type}
       role={content.type === "error" ? "alert" : undefined}
     >
-      <span aria-hidden>{checkpoint ? <Undo2 /> : content.race ? <Flag /> : ICONS[content.type]}</span>
+      <span aria-hidden>{checkpoint ? <Undo2 /> : race ? <Flag /> : ICONS[content.type]}</span>
       <div className={css.words}>
-        {withShortIds(words)}
+        {kept ? <KeptWords kept={kept} /> : withShortIds(words)}
         {checkpoint && <Undo checkpointId={checkpoint} />}
-        {content.race ? (
-          <Link href={routes.race(id)} className={css.link}>
+        {race && (
+          <Link href={routes.race(race)} className={css.link}>
             View race
           </Link>
-        ) : null}
+        )}
         {content.type === "error" && <ErrorDetails name={`${id} details`} content={content} />}
       </div>
     </div>

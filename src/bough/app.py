@@ -44,6 +44,7 @@ from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
 from bough.core.sessions.purge import Purging
+from bough.core.sessions.resume import Resuming
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -162,6 +163,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
         finishing=Finishing(store, runner.checkpoints, tasks),
+        resuming=Resuming(store, settings, tasks, control),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),

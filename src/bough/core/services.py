@@ -32,6 +32,7 @@ from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
 from bough.core.sessions.purge import Purging
+from bough.core.sessions.resume import Resuming
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -75,6 +76,7 @@ class Services:
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
     finishing: Finishing
+    resuming: Resuming
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

@@ -61,6 +61,7 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
+from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -163,6 +164,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
         finishing=Finishing(store, runner.checkpoints, tasks),
+        health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),

@@ -49,6 +49,7 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
+from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -76,6 +77,7 @@ class Services:
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
     finishing: Finishing
+    health: HealthCheck
     resuming: Resuming
     worktree_sessions: WorktreeSessions
     boards: Boards

@@ -44,6 +44,7 @@ from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
 from bough.core.sessions.purge import Purging
+from bough.core.sessions.resume import Resuming
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -60,6 +61,7 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
+from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -162,6 +164,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
         finishing=Finishing(store, runner.checkpoints, tasks),
+        health=HealthCheck(store, settings),
+        resuming=Resuming(store, settings, tasks, control),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),

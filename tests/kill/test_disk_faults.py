@@ -103,7 +103,8 @@ async def test_killed_on_a_failing_disk(server: ServerProcess, disk: FaultyDisk,
 
 @pytest.mark.postgres
 async def test_queues_wait_for_the_disk(tmp_path: Path, disk: FaultyDisk, postgres_url: str, error: int) -> None:
-    """Q4, O2: With a database elsewhere prompts are still taken. They wait until agents can start, and none fails."""
+    """Q4, O2: With a database elsewhere prompts are still taken. They wait until agents can start, and none fails;
+    health is red meanwhile."""
     env = disk.env | {CRASH: NEVER}
     flags = ("--database", postgres_url)
     async with (
@@ -119,6 +120,13 @@ async def test_queues_wait_for_the_disk(tmp_path: Path, disk: FaultyDisk, postgr
             await eventually(lambda: "data_folder_unwritable" in log.read_text("utf-8"), "the log says why they wait")
             statuses = [(await client.get(f"/api/tasks/{task_id}"))["status"] for task_id in tasks]
             assert set(statuses) <= {"queued", "interrupted", "dispatching"}, statuses
+
+            async def told() -> bool:
+                answer = await client.http.get("/api/health")
+                return answer.status_code == 503 and answer.json()["error"]["code"] == "data_folder_failing"
+
+            await eventually(told, "health says that the data folder cannot be written")
+        await eventually(lambda: _is_healthy(client), "the server is healthy again")
         ended = [await client.wait_task(task_id) for task_id in tasks]
         assert [task["status"] for task in ended] == ["completed"] * 3
         assert [await client.texts(session_id) for session_id in sessions] == [["here"]] * 3

@@ -222,6 +222,26 @@ async def test_an_idle_session_makes_room(site: Site, page: Page) -> None:
     await expect(page.get_by_text("It was idle, and made room for another session.")).to_be_visible()
 
 
+@pytest.mark.private_server(AGENT_MAX_SESSIONS=MAX_SESSIONS)
+async def test_an_idle_session_makes_room_for_a_resumed_one(site: Site, page: Page) -> None:
+    """O4, T2, T5: at the limit, Resume and a prompt complete the session that has been idle longest, and the page says
+    which one."""
+    ended = await site.session(title="Ended")
+    await site.client.post(f"/api/sessions/{ended['id']}/complete")
+    for number in range(MAX_SESSIONS):
+        await site.session(title=f"Idle {number}")
+    await page.goto(f"/session/{ended['id']}")
+    await page.get_by_role("button", name="Resume", exact=True).first.click()
+    notice = page.get_by_label("Notifications")
+    await expect(notice).to_contain_text("“Idle 0” was idle and is completed now, to make room.")
+    await notice.get_by_role("button", name="Show").click()
+    await expect(page.get_by_text("It was idle, and made room for another session.")).to_be_visible()
+    await page.get_by_role("textbox", name="Prompt").fill("[[say hello again]]")
+    await page.get_by_role("button", name="Resume and send").click()
+    await expect(notice).to_contain_text("“Idle 1” was idle and is completed now, to make room.")
+    await expect(page.get_by_text("hello again", exact=True)).to_be_visible()
+
+
 async def test_choices_are_remembered(site: Site, page: Page) -> None:
     """O4: the next form starts with the mode and the kind of directory last chosen for the repository, and with the
     unsent prompt; a mode that never asks is not remembered."""

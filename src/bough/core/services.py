@@ -32,6 +32,7 @@ from bough.core.sessions.cascades import Cascades
 from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
 from bough.core.sessions.purge import Purging
+from bough.core.sessions.resume import Resuming
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -48,6 +49,7 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
+from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -75,6 +77,8 @@ class Services:
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
     finishing: Finishing
+    health: HealthCheck
+    resuming: Resuming
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

@@ -12,6 +12,7 @@ from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.merge_trees import merge_trees
 from bough.git.finish.move import move_checkout, touched_files, unfinished
+from bough.git.finish.own_changes import Preparation, own_changes
 from bough.git.paths import is_there
 from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
@@ -50,8 +51,8 @@ class MergePlan(msgspec.Struct, frozen=True):
     files: list[str]
 
 
-async def prepare(path: str, message: str) -> Prepared:
-    """Creates the commit and changes nothing else."""
+async def prepare(path: str, message: str, made: Preparation | None = None) -> Prepared:
+    """Creates the commit and changes nothing else. Leaves out what only the preparation of the files changed."""
     torn = [shown(name) for name, state in (await files(path)).changed if state == "in conflict"]
     if torn:
         raise Conflict("merge_blocked", f"Files in {path} are in conflict: {', '.join(torn)}.", files=torn)
@@ -59,9 +60,10 @@ async def prepare(path: str, message: str) -> Prepared:
     if shot.head is None:
         raise Conflict("no_commit", f"{path} has no commit yet.")
     before = (await git(path, "rev-parse", "--verify", f"{shot.head}^{{tree}}")).strip()
-    if before == shot.tree:
+    tree = await own_changes(path, made, shot.tree) if made is not None else shot.tree
+    if before == tree:
         return Prepared(shot.head, shot.head)
-    words = ("commit-tree", shot.tree, "-p", shot.head)
+    words = ("commit-tree", tree, "-p", shot.head)
     stdin = message.encode("utf-8", "replace")
     return Prepared((await git(path, *QUIET, *words, env=await identity(path), stdin=stdin)).strip(), shot.head)
 

@@ -1,6 +1,5 @@
 """The demo agent calls tools of real MCP servers over stdio, http and sse."""
 
-import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncGenerator
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.demo.driver import Driver, Json
+from tests.support.processes import running
 
 PROGRAM = str(Path(__file__).with_name("mcp_server.py"))
 BROKEN: Json = {"name": "broken", "command": "/bin/false", "args": [], "env": []}
@@ -21,13 +21,10 @@ async def _serving(transport: str) -> AsyncGenerator[Json]:
         env = [{"name": "TEST_SECRET", "value": "s3cret"}]
         yield {"name": "tools", "command": sys.executable, "args": [PROGRAM, "stdio"], "env": env}
         return
-    process = await asyncio.create_subprocess_exec(sys.executable, PROGRAM, transport, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    url = (await process.stdout.readline()).decode().strip()
-    headers = [{"name": "X-Secret", "value": "s3cret"}]
-    yield {"type": transport, "name": "tools", "url": url, "headers": headers}
-    process.terminate()
-    await process.wait()
+    async with running(sys.executable, PROGRAM, transport) as (_, output):
+        url = (await output.readline()).decode().strip()
+        headers = [{"name": "X-Secret", "value": "s3cret"}]
+        yield {"type": transport, "name": "tools", "url": url, "headers": headers}
 
 
 @pytest.fixture(params=["stdio", "http", "sse"])

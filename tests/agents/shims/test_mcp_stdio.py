@@ -15,6 +15,7 @@ from bough.agents.shims import mcp_stdio
 from bough.core.live_agents.start.context import SessionContext
 from tests.api.cli.cli_program import bough
 from tests.core.trees.tree_helpers import add_demo, grove
+from tests.support.processes import communicated
 from tests.support.server import Running
 
 OWN = HttpServer(name="bough", url="http://h/mcp/", headers=[NameValue(name="Authorization", value="Bearer t")])
@@ -29,7 +30,7 @@ async def bridged(url: str, token: str, *messages: dict[str, Any]) -> list[dict[
         env={**os.environ, mcp_stdio.URL: url, mcp_stdio.TOKEN: token},
     )
     lines = "".join(json.dumps(message) + "\n" for message in messages)
-    out, _ = await program.communicate(lines.encode())
+    out, _ = await communicated(program, lines.encode())
     assert program.returncode == 0
     return sorted((json.loads(line) for line in out.splitlines()), key=lambda answer: answer["id"])
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.acp.acp_driver import Driver
 from tests.support.eventually import eventually
+from tests.support.processes import communicated
 from tests.support.repos import make_repo
 from tests.support.server import Running
 
@@ -70,7 +71,7 @@ async def test_the_end_of_input_ends_the_program(server: Running) -> None:
     process = await asyncio.create_subprocess_exec(
         *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    out, err = await process.communicate(json.dumps(request).encode() + b"\n")
+    out, err = await communicated(process, json.dumps(request).encode() + b"\n")
     assert json.loads(out)["result"]["protocolVersion"] == 1
     assert (process.returncode, err) == (0, b"")
     # From a file instead of a pipe.
@@ -78,7 +79,7 @@ async def test_the_end_of_input_ends_the_program(server: Running) -> None:
     lines.write_text(json.dumps(request))
     with lines.open("rb") as stdin:
         process = await asyncio.create_subprocess_exec(*command, stdin=stdin, stdout=subprocess.PIPE)
-        out, _ = await process.communicate()
+        out, _ = await communicated(process)
     assert json.loads(out)["id"] == 1
 
 
@@ -95,7 +96,7 @@ async def test_wrong_address_or_token(server: Running) -> None:
             stderr=subprocess.PIPE,
             env=os.environ | {"BOUGH_DATA": str(server.data / "none")},
         )
-        out, err = await process.communicate()
+        out, err = await communicated(process)
         assert process.returncode == 1
         assert out == b""
         assert message in err.decode() or "403" in err.decode(), err

@@ -16,6 +16,7 @@ from bough import open_file_limit
 from tests.api.server_processes import started
 from tests.support.client import Client
 from tests.support.eventually import eventually
+from tests.support.processes import communicated
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
@@ -29,12 +30,7 @@ async def test_too_low_a_limit_is_reported_at_start(tmp_path: Path) -> None:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    try:
-        async with asyncio.timeout(40):
-            out, err = await server.communicate()
-    finally:
-        if server.returncode is None:
-            server.kill()
+    out, err = await communicated(server)
     assert (server.returncode, out) == (1, b"")
     assert b"Bough needs 152 file descriptors for 8 agents, but may open only 64. Raise the limit" in err
 

@@ -19,6 +19,7 @@ from bough.agents.keeper_client import keeper_folder
 from tests.api.error_responses import NOBODY, Json
 from tests.api.server_processes import live_processes, started
 from tests.support.client import Client
+from tests.support.processes import communicated
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
@@ -152,8 +153,7 @@ async def test_a_second_server_on_the_folder_is_refused(process: ServerProcess) 
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(30):
-        _, output = await second.communicate()
+    _, output = await communicated(second)
     assert second.returncode not in (0, None)
     assert str(process.data) in output.decode()
     assert "Traceback" not in output.decode()

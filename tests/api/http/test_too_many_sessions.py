@@ -90,12 +90,63 @@ async def test_room_is_made(tmp_path: Path) -> None:
 
         second = await client.post("/api/sessions", {**new_session, "idempotencyKey": "twice"})
         assert second["madeRoom"]["id"] == parent["id"]
-        # It is resumed as before, and makes no room for itself.
+        # It is resumed as before, and room is made for it only on request.
         error = refused(await client.http.post(f"/api/sessions/{oldest['id']}/resume", json={}), 429)
-        assert "makeRoom" not in error["message"]
+        assert "makeRoom: true" in error["message"]
         await client.post(f"/api/sessions/{created['id']}/complete")
         assert (await client.post(f"/api/sessions/{oldest['id']}/resume"))["status"] == "active"
         assert (await client.get(f"/api/sessions/{busy['id']}"))["status"] == "active"
+
+
+@pytest.mark.parametrize("path", ["resume", "prompt"])
+async def test_room_is_made_for_a_resumed_session(tmp_path: Path, path: str) -> None:
+    """T5, T2: Resuming with `makeRoom`, with a prompt or without, completes the root that has been idle longest and
+    ends its agent; a repeat of the request ends no other, and an active session needs no room."""
+    async with serving(tmp_path, max_sessions=2) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        ended = await client.session(repo["id"])
+        await client.post(f"/api/sessions/{ended['id']}/complete")
+        idle = await client.session(repo["id"], title="idle")
+        await client.ask(idle["id"], "hello")
+        busy = await client.session(repo["id"], initialPrompt="[[hang]]")
+        body = {"makeRoom": True, "idempotencyKey": "once"} | (
+            {"text": "[[say hi]]", "resume": True} if path == "prompt" else {}
+        )
+        expect = 202 if path == "prompt" else 200
+        answer = await client.post(f"/api/sessions/{ended['id']}/{path}", body, expect=expect)
+        assert (answer["madeRoom"]["id"], answer["madeRoom"]["title"]) == (idle["id"], "idle")
+        assert await client.post(f"/api/sessions/{ended['id']}/{path}", body, expect=expect) == answer
+        made = await client.get(f"/api/sessions/{idle['id']}")
+        assert (made["status"], made["metadata"]["reason"]) == ("completed", "made_room")
+        assert server.services.runner.agents.get(idle["id"]) is None
+        states = [(await client.get(f"/api/sessions/{item['id']}"))["status"] for item in (ended, busy)]
+        assert states == ["active", "active"]
+        if path == "prompt":
+            assert (await client.wait_task(answer["taskId"]))["status"] == "completed"
+        again = await client.post(
+            f"/api/sessions/{ended['id']}/{path}", body | {"idempotencyKey": "twice"}, expect=expect
+        )
+        assert again.get("madeRoom") is None
+        entries = (await client.get("/api/audit?action=session.completed"))["entries"]
+        assert (idle["id"], {"reason": "made_room"}) in [(entry["sessionId"], entry["details"]) for entry in entries]
+
+
+async def test_a_session_that_cannot_be_resumed_makes_no_room(tmp_path: Path) -> None:
+    """T5, T2: A refused resume completes nothing, whether the session is gone for good or every other one is busy."""
+    async with serving(tmp_path, max_sessions=1) as server:
+        client = server.client
+        repo = await client.repo(server.repo())
+        ended = await client.session(repo["id"])
+        await client.post(f"/api/sessions/{ended['id']}/complete")
+        other = await client.session(repo["id"], initialPrompt="[[hang]]")
+        for path, body in (("resume", {}), ("prompt", {"text": "hello", "resume": True})):
+            answer = await client.http.post(f"/api/sessions/{ended['id']}/{path}", json=body | {"makeRoom": True})
+            assert "none of them idle" in refused(answer, 429, "too_many_sessions")["message"]
+        # Without `resume`, an ended session takes no prompt at all.
+        body = {"text": "hello", "makeRoom": True}
+        refused(await client.http.post(f"/api/sessions/{ended['id']}/prompt", json=body), 409, "session_ended")
+        assert (await client.get(f"/api/sessions/{other['id']}"))["status"] == "active"
 
 
 async def test_no_room_among_busy_sessions(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.core.helpers import messages
 from tests.support.client import Client, Json
+from tests.support.processes import communicated
 from tests.support.server import Running, serving
 
 AGENT = """\
@@ -225,6 +226,6 @@ async def bough(wary_agent: Wary, *words: str) -> str:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bough", *words), env=env, stdout=asyncio.subprocess.PIPE
     )
-    printed, _ = await process.communicate()
+    printed, _ = await communicated(process)
     assert process.returncode == 0
     return printed.decode()

@@ -7,6 +7,8 @@ import type { Answer, Branch, NewSession, SessionPatch } from "./types";
 
 type Schemas = components["schemas"];
 
+const REOPEN = { resume: true, makeRoom: true };
+
 const of = (sessionId: string) => ({ params: { path: { sessionId } } });
 
 export const createSession = (body: NewSession) => dataOf(api.POST("/api/sessions", { body }));
@@ -17,13 +19,13 @@ export const deleteSession = (
   query: { purge?: boolean; worktree?: "keep" | "remove"; force?: boolean; cascade?: boolean } = {},
 ) => dataOf(api.DELETE("/api/sessions/{sessionId}", { params: { path: { sessionId }, query } }));
 
-/** Sends a prompt; a session that has ended is resumed (T2). */
+/** Sends a prompt; a session that has ended is resumed (T2), at the limit in the place of one that is idle (T5). */
 export const promptSession = (sessionId: string, body: Schemas["PromptBody"]) =>
-  dataOf(api.POST("/api/sessions/{sessionId}/prompt", { ...of(sessionId), body: { resume: true, ...body } }));
+  dataOf(api.POST("/api/sessions/{sessionId}/prompt", { ...of(sessionId), body: { ...REOPEN, ...body } }));
 export const stopSession = (sessionId: string, body: Schemas["StopBody"] = {}) =>
   dataOf(api.POST("/api/sessions/{sessionId}/stop", { ...of(sessionId), body }));
 export const resumeSession = (sessionId: string) =>
-  dataOf(api.POST("/api/sessions/{sessionId}/resume", { ...of(sessionId), body: {} }));
+  dataOf(api.POST("/api/sessions/{sessionId}/resume", { ...of(sessionId), body: { makeRoom: true } }));
 /** Gives the running turn the session's mode, which otherwise counts from the next prompt (P2). */
 export const applyMode = (sessionId: string) =>
   dataOf(api.POST("/api/sessions/{sessionId}/mode/apply", { ...of(sessionId), body: {} }));
@@ -71,7 +73,7 @@ export const sendPrompt = (sessionId: string, body: { text: string; files?: Prom
   dataOf(
     api.POST("/api/sessions/{sessionId}/prompt", {
       params: { path: { sessionId }, header: { "Idempotency-Key": key } },
-      body: { resume: true, ...body },
+      body: { ...REOPEN, ...body },
     }),
   );
 export const seeSession = (sessionId: string) =>

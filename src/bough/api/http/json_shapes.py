@@ -84,6 +84,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     "Session": SESSION,
     "SessionCreated": SESSION,
     "SessionEnded": SESSION,
+    "ResumedSession": SESSION,
     "SessionWithCascade": SESSION,
     "SessionDetail": SESSION,
     "SessionMetadata": {

@@ -44,7 +44,7 @@ class AgentList(msgspec.Struct):
 
 @get("/api/health", responses={403: errors()[403]}, summary="Check that the server works; needs no token", security=[])
 async def health(services: Services) -> Health:
-    await services.store.ping()
+    await services.health.check()
     return Health("ok", __version__)
 
 

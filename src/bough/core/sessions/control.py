@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+import structlog
 
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption, session_lifecycle
+from bough.core.state.admission import MadeRoom
 from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.turns.runner import Runner
-from bough.errors import Conflict
+from bough.errors import BoughError, Conflict
 from bough.model.session import Caller, Session
 from bough.model.task import IN_FLIGHT, Task
+
+log = structlog.get_logger("bough.sessions")
 
 # Seconds to wait for a stopped turn to end; by then its process was killed at the latest.
 SETTLE = 30.0
@@ -155,6 +159,16 @@ class Control:
         if agent is not None and session.status != "active":
             await self._runner.agents.suspend(agent)
         return session
+
+    async def end_agent_of(self, made_room: MadeRoom | None) -> None:
+        """Ends the agent of a session that was completed to make room for another, if there was one."""
+        if made_room is None:
+            return
+        try:
+            await self.end_agent(made_room.id)
+        except BoughError as error:
+            # The session has ended and the other one is active; maintenance ends the agent.
+            log.warning("agent_not_ended", session=made_room.id, error=error.message)
 
     async def _under_way(self, change: Change, session_id: str) -> Task | None:
         open_tasks = await change.tx.all(TASKS.open, Task, session_id=session_id)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Literal
 
 from bough.core.state import interruption, session_lifecycle
+from bough.core.state.admission import readmit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS
@@ -50,7 +51,8 @@ class Marking:
 
     async def _idle(self, change: Change, caller: Caller, session: Session) -> Session:
         if session.status != "active":
-            return await session_lifecycle.reopen(change, session, self._settings)
+            reopened, _ = await readmit(change, self._settings, caller, session, make_room=None)
+            return reopened
         if session.metadata.ending is not None:
             return await records.update_session(change, session.id, ending=None)
         if session.activity in ("running", "waiting_permission"):

@@ -10,6 +10,7 @@ from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
 from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import ApprovalTimeout, CallbackConfig, Headless, PermissionMode, Session
+from bough.model.task import Task
 
 LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 20_000
@@ -76,6 +77,18 @@ class OpenedSession(msgspec.Struct):
     # What the person who created it should know about its folder.
     warnings: list[str] = []
     # The session that was completed to make room for it.
+    made_room: MadeRoom | None = None
+
+
+class ResumedSession(Session):
+    """A resumed session, and the session that was completed to make room for it."""
+
+    made_room: MadeRoom | None = None
+
+
+class PromptedTask(Task):
+    """A queued prompt, and the session that was completed to make room for the one that it reopened."""
+
     made_room: MadeRoom | None = None
 
 

@@ -1,4 +1,5 @@
-"""Creates, reads and changes sessions (R2, T1–T6). Their queues are in `tasks`; `control` stops and ends them."""
+"""Creates, reads and changes sessions (R2, T1–T6). Their queues are in `tasks`; `control` stops and ends
+them, `resume` reopens them."""
 
 from __future__ import annotations
 
@@ -27,8 +28,7 @@ from bough.core.sessions.requests import (
     check_texts,
 )
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import interruption, session_lifecycle
-from bough.core.state.admission import admit_new
+from bough.core.state.admission import admit
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
@@ -127,7 +127,7 @@ class Sessions:
         session_id = new_id()
 
         async def work(change: Change) -> OpenedSession:
-            made_room = await admit_new(change, self._settings, caller, make_room=new.make_room)
+            made_room = await admit(change, self._settings, caller, make_room=new.make_room)
             maker = await records.session(change.tx, caller.id) if caller.kind == "session" and caller.id else None
             if worktree is not None:
                 # It may have been removed meanwhile.
@@ -269,22 +269,6 @@ class Sessions:
             return await records.update_session(change, session.id, agent=entry.name, model=None, effort=None)
 
         return await self._store.write(work)
-
-    async def resume(self, caller: Caller, session_id: str) -> Session:
-        """Resumes a paused queue; an ended session becomes active again (T2, T6)."""
-
-        async def work(change: Change) -> Session:
-            session = await records.session(change.tx, session_id)
-            if session.status != "active":
-                session = await session_lifecycle.reopen(change, session, self._settings)
-            else:
-                session = await interruption.go_on(change, session, unasked=caller.kind == "session")
-            change.audit(caller, "session.resumed", session_id=session.id, subject_id=session.id)
-            change.wake()
-            return session
-
-        scope = RecordScope("sessions.resume", "sessions", session_id)
-        return await self._store.write_once(caller, scope, None, Session, work)
 
     async def see(self, caller: Caller, session_id: str) -> Session:
         """Notes that a person has looked at a session; writes nothing if no turn has ended since the last time. This

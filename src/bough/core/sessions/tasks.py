@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from bough.core.sessions.masked_prompts import edited_prompt, repeated_prompt
+from bough.core.sessions.requests import PromptedTask
 from bough.core.state import interruption, session_lifecycle, task_ended
+from bough.core.state.admission import MadeRoom, readmit
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
 from bough.core.state.reports import callbacks
 from bough.core.store import records
@@ -43,22 +45,31 @@ class Tasks:
         self._settings = settings
 
     async def prompt(
-        self, caller: Caller, session_id: str, text: str, *, resume: bool = False, files: NewFiles = msgspec.UNSET
-    ) -> Task:
+        self,
+        caller: Caller,
+        session_id: str,
+        text: str,
+        *,
+        resume: bool = False,
+        make_room: bool | None = None,
+        files: NewFiles = msgspec.UNSET,
+    ) -> PromptedTask:
         """Queues a prompt with its files. Once this returns, the prompt is stored and will be sent. An ended session is
-        refused unless `resume` is set (T2)."""
+        refused unless `resume` is set (T2); at the limit on sessions, `make_room` completes another for it (T5)."""
         prompt = checked_prompt(text, self._settings.max_prompt)
         attached = prompt_files.checked(files, prompt)
 
         escaped = await self.escaped(session_id)
 
-        async def work(change: Change) -> Task:
+        async def work(change: Change) -> PromptedTask:
             session = await records.session(change.tx, session_id)
-            return await self.add(change, caller, session, prompt, escaped, resume=resume, files=attached)
+            session, made_room = await self._open(change, caller, session, escaped, resume=resume, make_room=make_room)
+            task = await self._queue(change, caller, session, prompt, attached)
+            return PromptedTask(*msgspec.structs.astuple(task), made_room=made_room)
 
         scope = RecordScope("tasks.prompt", "sessions", session_id)
-        request = [text, resume, files] if files else [text, resume]
-        return await self._store.write_once(caller, scope, request, Task, work)
+        request = [text, resume, *([files] if files else []), *(["makeRoom"] if make_room else [])]
+        return await self._store.write_once(caller, scope, request, PromptedTask, work)
 
     async def retry(self, caller: Caller, task_id: str) -> Task:
         """Queues the prompt of a failed or stopped turn once more, with its files. An ended session is resumed.
@@ -98,6 +109,20 @@ class Tasks:
     ) -> Task:
         """Queues a checked prompt in a transaction, or raises why the session takes none. `escaped` is the result of
         looking at its folder before; `repeated` is the task whose prompt and author this one repeats."""
+        session, _ = await self._open(change, caller, session, escaped, resume=resume, make_room=None)
+        return await self._queue(change, caller, session, prompt, files, repeated)
+
+    async def _open(
+        self,
+        change: Change,
+        caller: Caller,
+        session: Session,
+        escaped: Denied | None,
+        *,
+        resume: bool,
+        make_room: bool | None,
+    ) -> tuple[Session, MadeRoom | None]:
+        """Returns the session once it takes prompts, and the session that was completed to make room for it."""
         session_lifecycle.refuse_side_question(session)
         if escaped is not None:
             raise escaped
@@ -109,9 +134,19 @@ class Tasks:
                     f"Session {session.id} ended ({session.status}). Send resume: true, or fork it.",
                     status=session.status,
                 )
-            session = await session_lifecycle.reopen(change, session, self._settings)
-        else:
-            session = await interruption.go_on(change, session, unasked=caller.kind == "session")
+            return await readmit(change, self._settings, caller, session, make_room=make_room)
+        return await interruption.go_on(change, session, unasked=caller.kind == "session"), None
+
+    async def _queue(
+        self,
+        change: Change,
+        caller: Caller,
+        session: Session,
+        prompt: str,
+        files: Sequence[File],
+        repeated: Task | None = None,
+    ) -> Task:
+        """Queues a prompt, or `repeated` once more."""
         await check_room(change, session, self._settings.max_queue)
         if repeated is not None:
             return await _enqueue_again(change, session, repeated, files, caller)

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import AsyncGenerator
 
 import msgspec
-import structlog
 
 from bough.core.sessions.control import Control
 from bough.core.sessions.purge import Purging
@@ -19,13 +18,11 @@ from bough.core.worktrees import for_branch
 from bough.core.worktrees.records import NewWorktree
 from bough.core.worktrees.removal.remove import Removed
 from bough.core.worktrees.service import Worktrees
-from bough.errors import BoughError, Invalid
+from bough.errors import Invalid
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 from bough.model.values.ids import new_id
 from bough.settings import Settings
-
-log = structlog.get_logger("bough.sessions")
 
 SCOPE = "sessions.create.worktree"
 
@@ -60,12 +57,7 @@ class WorktreeSessions:
         """Creates a session, and first its worktree if one is requested; one idempotency key covers both. Then ends the
         agent of the session that was completed to make room for it."""
         opened = await self._create(caller, new)
-        if opened.made_room is not None:
-            try:
-                await self._control.end_agent(opened.made_room.id)
-            except BoughError as error:
-                # The session has ended and the new one exists; maintenance ends the agent.
-                log.warning("agent_not_ended", session=opened.made_room.id, error=error.message)
+        await self._control.end_agent_of(opened.made_room)
         return opened
 
     async def _create(self, caller: Caller, new: NewSession) -> OpenedSession:

@@ -1,4 +1,5 @@
-"""Admits new root sessions (T5): refuses one at the limit, or completes the session that has been idle longest."""
+"""Admits new and resumed root sessions (T5): refuses one at the limit, or completes the session that has been
+idle longest."""
 
 from __future__ import annotations
 
@@ -21,17 +22,30 @@ class MadeRoom(msgspec.Struct, rename="camel"):
     idle_since: str
 
 
-async def check_admission(change: Change, settings: Settings, caller: Caller, *, make_room: bool) -> Session | None:
+async def check_admission(
+    change: Change, settings: Settings, caller: Caller, *, make_room: bool | None
+) -> Session | None:
     """Raises `Busy` if a root session would be refused now. Otherwise returns the session whose end would make room,
-    if the limit is reached. Only people can end other people's sessions in this way."""
+    if the limit is reached. With None, the request cannot ask for room; only people can end other people's
+    sessions in this way."""
     return await check_limit(change, settings, make_room=None if caller.kind == "session" else make_room)
 
 
-async def admit_new(change: Change, settings: Settings, caller: Caller, *, make_room: bool) -> MadeRoom | None:
-    """Admits a new root session, or raises `Busy`. Returns the session that was completed to make room for it."""
+async def admit(change: Change, settings: Settings, caller: Caller, *, make_room: bool | None) -> MadeRoom | None:
+    """Admits one more root session, or raises `Busy`. Returns the session that was completed to make room for it."""
     idle = await check_admission(change, settings, caller, make_room=make_room)
     if idle is None:
         return None
     await session_lifecycle.end(change, idle, "completed", MADE_ROOM)
     change.audit(caller, "session.completed", session_id=idle.id, subject_id=idle.id, reason=MADE_ROOM)
     return MadeRoom(idle.id, idle.title, idle.agent, idle.active_at)
+
+
+async def readmit(
+    change: Change, settings: Settings, caller: Caller, session: Session, *, make_room: bool | None
+) -> tuple[Session, MadeRoom | None]:
+    """Makes an ended session active again, if it may be and the limit on sessions allows it. Also returns the session
+    that was completed to make room for it."""
+    await session_lifecycle.check_reopening(change, session)
+    made_room = await admit(change, settings, caller, make_room=make_room) if session.kind == "root" else None
+    return await session_lifecycle.reopen(change, session), made_room

@@ -10,7 +10,6 @@ from bough.core.state import task_ended
 from bough.core.state.calls import tool_call
 from bough.core.state.cost import grown_cost
 from bough.core.state.end_reasons import MARKED_FAILED, reason
-from bough.core.state.session_limit import check_limit
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, QUESTIONS, SESSIONS, TASKS
 from bough.core.store.transactions import Change, Store
@@ -20,7 +19,6 @@ from bough.model.approval import CALL_KIND, Approval
 from bough.model.message import cancelled, raw
 from bough.model.session import Session, Status
 from bough.model.task import Task
-from bough.settings import Settings
 
 log = structlog.get_logger("bough.sessions")
 
@@ -45,14 +43,16 @@ def refuse_side_question(session: Session) -> None:
         )
 
 
-async def reopen(change: Change, session: Session, settings: Settings) -> Session:
-    """Makes an ended session active again, if it may be and the limit on sessions allows it."""
+async def check_reopening(change: Change, session: Session) -> None:
+    """Raises if an ended session cannot become active again, whatever the limit on sessions says."""
     refuse_side_question(session)
     check_resumable(session)
     if session.worktree_id is not None:
         await usable(change.tx, session.worktree_id)
-    if session.kind == "root":
-        await check_limit(change, settings)
+
+
+async def reopen(change: Change, session: Session) -> Session:
+    """Makes an ended session active again. `admission.readmit` checks first whether it may be."""
     reopened = await records.update_session(
         change,
         session.id,

@@ -75,9 +75,12 @@ SELECT t.* FROM task_overlaps o JOIN tasks t ON t.id = o.other_task_id WHERE o.t
 ORDER BY t.created_at, t.id
 
 -- name: outdated
--- Lists checkpoints older than a time or without a session, oldest first, except those that races started from.
+-- Lists checkpoints older than a time or without a session, oldest first, except those that races started from and
+-- those that racers of undecided races began with.
 SELECT c.*, r.path AS repo_path FROM checkpoints c JOIN repos r ON r.id = c.repo_id
 WHERE (c.created_at < :before OR c.session_id IS NULL) AND c.moment <> 'fork' AND c.repo_id NOT IN :skipped
+  AND NOT (c.moment = 'before' AND EXISTS (
+    SELECT 1 FROM sessions s JOIN races x ON x.id = s.race_id WHERE s.id = c.session_id AND x.kept_session_id IS NULL))
 ORDER BY c.created_at, c.id LIMIT :limit
 
 -- name: of_races

@@ -40,3 +40,7 @@ UPDATE races SET kept_session_id = :session_id, kept = :kept, updated_at = :now 
 -- name: first_task
 -- Returns the task that carries a racer's prompt.
 SELECT * FROM tasks WHERE session_id = :session_id ORDER BY position LIMIT 1
+
+-- name: first_turn
+-- Returns the first task of a racer whose prompt was sent.
+SELECT * FROM tasks WHERE session_id = :session_id AND sent_attempt > 0 ORDER BY started_at, position LIMIT 1

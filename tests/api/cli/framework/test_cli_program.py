@@ -15,6 +15,7 @@ import pytest
 from bough import __version__
 from tests.api.cli.cli_program import Cli, bough, run_here
 from tests.api.cli.cli_terminal import terminal
+from tests.support.processes import communicated
 from tests.support.server import Running
 
 HEAVY = re.compile(
@@ -136,7 +137,7 @@ async def test_completion_is_installed(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *("bash", "-c", script), env={**os.environ, "HOME": str(tmp_path)}, stdout=asyncio.subprocess.PIPE
     )
-    out, _ = await process.communicate()
+    out, _ = await communicated(process)
     assert process.returncode == 0 and b"complete -o default -F _bough_completion bough" in out
     assert "_BOUGH_COMPLETE=complete_bash" in (tmp_path / ".bash_completions" / "bough.sh").read_text()
 
@@ -149,7 +150,7 @@ async def test_client_commands_start_without_the_server(server: Running) -> None
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    out, err = await process.communicate()
+    out, err = await communicated(process)
     assert process.returncode == 0 and b"No session" in out
     assert not HEAVY.search(err.decode()), "a client command loads too much"
 
@@ -166,7 +167,7 @@ async def test_a_closed_pipe_is_not_an_error(server: Running, session: dict[str,
             stdout=writer,
             stderr=asyncio.subprocess.PIPE,
         )
-        return (await process.communicate())[1]
+        return (await communicated(process))[1]
 
     streaming = ("session", "prompt", session["id"], "hi", "-f")
     assert (
@@ -184,7 +185,7 @@ async def test_a_full_disk_is_one_sentence(server: Running) -> None:
         stderr=asyncio.subprocess.PIPE,
     )
     os.close(full)
-    _, err = await process.communicate()
+    _, err = await communicated(process)
     assert (process.returncode, err) == (1, b"Cannot write the output: No space left on device.\n")
 
 

@@ -54,8 +54,8 @@ async def test_a_session_in_the_current_folder(server: Running) -> None:
 
 
 async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
-    """T5, O5: At the limit, `session new` completes the session that has been idle longest and says which one; with
-    `--no-make-room` it is refused and says what to do."""
+    """T5, O5: At the limit, `session new`, `resume` and `prompt --resume` complete the session that has been idle
+    longest and say which one; with `--no-make-room` they are refused and say what to do."""
     async with serving(tmp_path, max_sessions=1) as server:
         folder, data = server.repo("here"), str(server.data)
         first = await bough("session", "new", "--title", "the first", "--json", cwd=folder, BOUGH_DATA=data)
@@ -65,8 +65,14 @@ async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
         assert "bough session complete SESSION" in refusal.err and "--max-sessions" in refusal.err
         made = await bough("session", "new", cwd=folder, BOUGH_DATA=data)
         assert (made.code, f"To make room, completed session {short_id} (the first)" in made.err) == (0, True)
-        resumed = await bough("session", "resume", short_id, cwd=folder, BOUGH_DATA=data)
-        assert (resumed.code, "limit is 1" in resumed.err) == (1, True)
+        second_id = (await server.client.get("/api/sessions?status=active"))["sessions"][0]["id"][-8:]
+        for words in (("resume", short_id), ("prompt", short_id, "hello", "--resume")):
+            refusal = await bough("session", *words, "--no-make-room", cwd=folder, BOUGH_DATA=data)
+            assert (refusal.code, "limit is 1" in refusal.err) == (1, True)
+        resumed = await bough("session", "resume", short_id, "--json", cwd=folder, BOUGH_DATA=data)
+        assert (resumed.code, json.loads(resumed.out)["madeRoom"]["id"][-8:]) == (0, second_id)
+        prompted = await bough("session", "prompt", second_id, "hello", "--resume", cwd=folder, BOUGH_DATA=data)
+        assert (prompted.code, f"To make room, completed session {short_id} (the first)" in prompted.err) == (0, True)
 
 
 async def test_a_refused_session_registers_no_repo(server: Running) -> None:

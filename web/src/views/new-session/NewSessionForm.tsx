@@ -71,7 +71,7 @@ export function NewSessionForm({
       }),
     (session) => {
       for (const warning of session.warnings ?? []) toast(warning);
-      if (session.madeRoom) toastMadeRoom(session.madeRoom, navigate);
+      toastMadeRoom(session);
       rememberChoices(repoId!, draft);
       setPref(TYPED, undefined);
       navigate(routes.session(session.id));

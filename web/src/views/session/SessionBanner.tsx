@@ -1,9 +1,10 @@
 /** Explains, above the composer, why a session is not active: archived, ended, failed or interrupted. */
 import { Archive, CircleCheck, CircleSlash, CircleX, PlugZap } from "lucide-react";
 import type { ReactNode } from "react";
-import { archiveSession, resumeSession, runRequest } from "@/api/actions";
+import { archiveSession, runRequest } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
+import { resume } from "@/views/forms/layout/toastMadeRoom";
 import css from "./Session.module.css";
 import type { SessionState } from "./sessionState";
 
@@ -59,7 +60,7 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
       tone: "waiting",
       icon: <PlugZap aria-hidden />,
       text: "The agent died during this turn. Resume to restart it and continue.",
-      action: { label: "Resume", run: () => void runRequest(() => resumeSession(session.id)) },
+      action: { label: "Resume", run: () => void resume(session.id) },
     };
   return null;
 }

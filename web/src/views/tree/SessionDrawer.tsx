@@ -15,6 +15,7 @@ import { QueryResult } from "@/ui/feedback/Placeholders";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
+import { toastMadeRoom } from "@/views/forms/layout/toastMadeRoom";
 import { useDraft } from "@/views/session/composer/useDraft";
 import { TranscriptView } from "@/views/session/transcript/TranscriptView";
 import css from "./SessionDrawer.module.css";
@@ -105,7 +106,7 @@ function PromptLine({ session }: { session: Session }) {
     event.preventDefault();
     if (!text.trim()) return;
     setBusy(true);
-    if (await runRequest(() => promptSession(session.id, { text }))) setText("");
+    if (await runRequest(async () => toastMadeRoom(await promptSession(session.id, { text })))) setText("");
     setBusy(false);
   };
   const isBusy = session.activity === "running" || session.activity === "waiting_permission";

@@ -1,7 +1,6 @@
 /** The welcome page: a tour in a scratch repository, and how to connect a real agent. */
 import { GitFork, MessageCircleQuestion, Play, ShieldQuestion, Sprout } from "lucide-react";
 import { useState } from "react";
-import { useLocation } from "wouter";
 import { beginTour, removeTour, runRequest } from "@/api/actions";
 import { useAgents, useTree } from "@/api/queries";
 import { routes } from "@/app/routes";
@@ -28,7 +27,6 @@ import css from "./Welcome.module.css";
 export default function Welcome() {
   useTitle("Welcome");
   const [tour, setTour] = usePref<TourIds | null>("tour", null);
-  const [, navigate] = useLocation();
   const [busy, setBusy] = useState(false);
   const agents = useAgents();
   const guide = tourAgent(agents.data ?? []);
@@ -37,8 +35,9 @@ export default function Welcome() {
     setBusy(true);
     await runRequest(async () => {
       const { repoId } = await beginTour();
-      const { id, madeRoom } = await createTourSession(repoId, guide.name);
-      if (madeRoom) toastMadeRoom(madeRoom, navigate);
+      const session = await createTourSession(repoId, guide.name);
+      toastMadeRoom(session);
+      const { id } = session;
       await STEPS[0]!.run(id, guide.tour);
       setTour({ repoId, rootId: id });
     });

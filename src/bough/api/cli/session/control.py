@@ -15,6 +15,7 @@ from bough.api.cli.framework.client import Json, Refused, Response, path
 from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.framework.selectors import SESSION, find
+from bough.api.cli.session.made_room import MakeRoom, note_made_room
 from bough.api.cli.session.prompt import SessionId
 from bough.api.cli.worktree.remove import print_losses, print_removed
 
@@ -63,9 +64,11 @@ def seen(ctx: CommandContext, session: SessionId) -> None:
     ctx.show(ctx.client.post(path("sessions", session, "seen")), render)
 
 
-def resume(ctx: CommandContext, session: SessionId) -> None:
+def resume(ctx: CommandContext, session: SessionId, make_room: MakeRoom = True) -> None:
     """Resume a paused queue, or reopen a session that has ended."""
-    ctx.show(ctx.client.post(path("sessions", session, "resume")), print_state)
+    answer = ctx.client.post(path("sessions", session, "resume"), {"makeRoom": make_room})
+    note_made_room(answer.value)
+    ctx.show(answer, print_state)
 
 
 def complete(

@@ -12,10 +12,11 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json
 from bough.api.cli.framework.completion import agents, names
-from bough.api.cli.framework.formats import ago, brief, short
+from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.selectors import WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import forgotten_if_refused, known_repos, open_folder
+from bough.api.cli.session.made_room import MakeRoom, note_made_room
 from bough.api.cli.session.options import (
     Context,
     Description,
@@ -81,13 +82,7 @@ def new(
             "--confirm-folder", help="Work there even if the folder contains Bough's data folder or belongs to git."
         ),
     ] = False,
-    make_room: Annotated[
-        bool,
-        typer.Option(
-            "--make-room/--no-make-room",
-            help="At the limit on sessions, complete the one that has been idle longest, or fail.",
-        ),
-    ] = True,
+    make_room: MakeRoom = True,
     follow: Follow = False,
 ) -> int:
     """Create a session; a new folder is registered as a repo."""
@@ -126,22 +121,13 @@ def new(
     created: Json = answer.value
     for warning in created.get("warnings", []):
         output.note(f"Warning: {warning}")
-    if (ended := created.get("madeRoom")) is not None:
-        _note_made_room(ended)
+    note_made_room(created)
     if follow:
         if not ctx.json:
             output.note(f"Session {short(created['id'])} ({created['agent']}, {created['permissionMode']}).")
         return follow_session(ctx, created["id"], created["taskId"], cursor)
     ctx.show(answer, _print_created)
     return DONE
-
-
-def _note_made_room(ended: Json) -> None:
-    """Names the session that was completed to make room for the new one, and how to go on with it."""
-    short_id, title = short(ended["id"]), brief(ended["title"], 40)
-    name = f"{short_id} ({title})" if title else short_id
-    output.note(f"To make room, completed session {name}, last active {ago(ended['idleSince'])}.")
-    output.note(f"To go on with it: bough session prompt {short_id} --resume TEXT")
 
 
 def _print_created(session: Json) -> None:

@@ -13,6 +13,7 @@ from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import short, shorten
 from bough.api.cli.framework.selectors import SESSION
+from bough.api.cli.session.made_room import MakeRoom, note_made_room
 from bough.api.cli.session.options import Files, encode_files
 
 SessionId = Annotated[
@@ -38,6 +39,7 @@ def prompt(
     text: Annotated[str, typer.Argument(metavar="TEXT|-", help="The prompt; - reads it from standard input.")],
     file: Files = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reopen the session first if it has ended.")] = False,
+    make_room: MakeRoom = True,
     follow: Follow = False,
 ) -> int:
     """Send a prompt; it is queued if a turn is running."""
@@ -46,7 +48,10 @@ def prompt(
     body: Json = {"text": content, "resume": resume}
     if files := encode_files(file):
         body["files"] = files
+    if resume and make_room:
+        body["makeRoom"] = True
     answer = ctx.client.post(path("sessions", session, "prompt"), body)
+    note_made_room(answer.value)
     task_id: str = answer.value["taskId"]
     if follow:
         return follow_session(ctx, ctx.client.get(path("tasks", task_id)).value["sessionId"], task_id, cursor)

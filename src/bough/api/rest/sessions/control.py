@@ -11,6 +11,7 @@ from litestar.params import JSONBody
 
 from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, whole_id, with_key
 from bough.core.sessions.cascades import Cascaded
+from bough.core.sessions.requests import ResumedSession
 from bough.errors import Invalid
 from bough.model.session import Session
 from bough.model.task import Task
@@ -34,6 +35,14 @@ class StopAnswer(msgspec.Struct, rename="camel"):
     session: Session
     task: Task | None
     cascade: list[Cascaded] | None = None
+
+
+class ResumeBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Resumes the session. At the limit on sessions, `makeRoom` completes the one that has been idle longest,
+    resumably, instead of refusing."""
+
+    make_room: bool = False
+    idempotency_key: str | None = None
 
 
 class Complete(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -77,9 +86,10 @@ async def stop_session(
     summary="Resume a paused queue, or reopen an ended session",
 )
 async def resume_session(
-    services: Services, caller: Caller, session_id: Id, data: JSONBody[OptionalKey | None] = None
-) -> Session:
-    return await services.sessions.resume(with_key(caller, data.idempotency_key if data else None), session_id)
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[ResumeBody | None] = None
+) -> ResumedSession:
+    body = data or ResumeBody()
+    return await services.resuming.resume(with_key(caller, body.idempotency_key), session_id, make_room=body.make_room)
 
 
 @post(

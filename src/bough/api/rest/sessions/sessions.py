@@ -101,16 +101,21 @@ class SessionDetail(Session, kw_only=True):
 
 
 class PromptBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A prompt with its files; `resume` reopens a session that has ended."""
+    """A prompt with its files; `resume` reopens a session that has ended. At the limit on sessions, `makeRoom` then
+    completes the one that has been idle longest, resumably, instead of refusing."""
 
     text: str
     files: NewFiles = msgspec.UNSET
     resume: bool = False
+    make_room: bool = False
     idempotency_key: str | None = None
 
 
-class Prompted(msgspec.Struct, rename="camel"):
+class Prompted(msgspec.Struct, rename="camel", omit_defaults=True):
+    """The task of the prompt, and the session that was completed to make room for the one that it reopened."""
+
     task_id: str
+    made_room: MadeRoom | None = None
 
 
 @post("/sessions", responses=errors(404, 409, 413, 429), summary="Create a session")
@@ -208,8 +213,10 @@ async def delete_session(
 )
 async def prompt_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[PromptBody]) -> Prompted:
     keyed = with_key(caller, data.idempotency_key)
-    task = await services.tasks.prompt(keyed, session_id, data.text, resume=data.resume, files=data.files)
-    return Prompted(task.id)
+    task = await services.resuming.prompt(
+        keyed, session_id, data.text, resume=data.resume, make_room=data.make_room, files=data.files
+    )
+    return Prompted(task.id, task.made_room)
 
 
 @get("/sessions/{session_id:str}/tasks", responses=errors(404, 409), summary="List the tasks of a session")

@@ -18,7 +18,7 @@ from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import HOME, RACES, TASKS, WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
-from bough.core.trees.race.records import find_race, racer_task, racers
+from bough.core.trees.race.records import find_race, racer_task, racers, start_of_work
 from bough.core.trees.race.rules import (
     ArchivedRacer,
     How,
@@ -29,6 +29,7 @@ from bough.core.trees.race.rules import (
     race_name,
     result_of,
 )
+from bough.core.trees.race.setup_changes import preparation
 from bough.core.worktrees.records import usable
 from bough.core.worktrees.removal.recover import how_to_recover
 from bough.core.worktrees.service import Worktrees
@@ -39,6 +40,7 @@ from bough.git.repo_lock import alone
 from bough.git.working_copy.restore import RestorePlan, apply, plan
 from bough.git.working_copy.status import files
 from bough.git.worktrees import common_folder, resolve
+from bough.model.checkpoint import Checkpoint
 from bough.model.message import raw
 from bough.model.race import RaceRow
 from bough.model.repo import Worktree
@@ -74,6 +76,7 @@ class _Decision(msgspec.Struct):
     others: list[Session]
     worktree: Worktree
     prompt: str
+    begun: Checkpoint | None
 
 
 class RaceResults:
@@ -143,7 +146,8 @@ class RaceResults:
             for folder in folders:
                 await stack.enter_async_context(self._checkpoints.alone(folder))
             await stack.enter_async_context(alone(await common_folder(winner)))
-            prepared = await merge.prepare(winner, _commit_message(case))
+            made = await preparation(winner, case.race, case.begun)
+            prepared = await merge.prepare(winner, _commit_message(case), made)
             branch = (await files(winner)).branch
             result = KeptRacer(case.race.id, case.winner.id, body.how, branch, prepared.sha, prepared.new)
             if body.how == "merge":
@@ -298,6 +302,7 @@ async def _decision(tx: Tx, race_id: str, body: KeepBody) -> _Decision:
         worktree=await usable(tx, winner.worktree_id),
         # It becomes part of a commit.
         prompt=(await shown_task(tx, task)).prompt if task is not None else winner.title,
+        begun=(await start_of_work(tx, winner.id)).files,
     )
 
 

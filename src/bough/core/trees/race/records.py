@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from bough.core.checkpoints.take import moments
 from bough.core.store.short_ids import find
 from bough.core.store.sql import RACES
 from bough.core.trees.race.rules import is_start_needed
@@ -25,6 +28,21 @@ async def racers(tx: Tx, race_id: str) -> list[Session]:
 async def racer_task(tx: Tx, session_id: str) -> Task | None:
     """Returns the task of the race's prompt in a racer's session."""
     return await tx.one(RACES.first_task, Task, session_id=session_id)
+
+
+class StartOfWork(msgspec.Struct, frozen=True):
+    """Tells whether a racer was ever sent a prompt, and the files that it had then; None without a checkpoint."""
+
+    sent: bool
+    files: Checkpoint | None = None
+
+
+async def start_of_work(tx: Tx, session_id: str) -> StartOfWork:
+    """Returns what a racer had before its first turn, when its worktree was set up."""
+    first = await tx.one(RACES.first_turn, Task, session_id=session_id)
+    if first is None:
+        return StartOfWork(sent=False)
+    return StartOfWork(sent=True, files=(await moments(tx, first.id)).before)
 
 
 async def is_checkpoint_needed(tx: Tx, start: Checkpoint, deadline: str, started_since: str) -> bool:

@@ -15,10 +15,12 @@ from bough.core.store.session_secrets import redactors_of
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import RACES, REPOS, WORKTREES
 from bough.core.store.transactions import Store
-from bough.core.trees.race.records import find_race, racer_task, racers
+from bough.core.trees.race.records import StartOfWork, find_race, racer_task, racers, start_of_work
 from bough.core.trees.race.rules import check_racer, cut_diff
+from bough.core.trees.race.setup_changes import WITH_SETUP, has_setup, preparation
 from bough.errors import BoughError, Conflict
 from bough.git.commit_diff import compare
+from bough.git.finish.own_changes import own_changes
 from bough.git.working_copy.diff import LARGEST_TEXT, Diff
 from bough.git.working_copy.restore import checked_path
 from bough.git.working_copy.snapshot import SnapshotTooLarge
@@ -93,6 +95,7 @@ class _Racer(msgspec.Struct):
     task: Task | None
     worktree: Worktree | None
     repo: Repo
+    start: StartOfWork
 
 
 class RaceStatuses:
@@ -197,7 +200,18 @@ class RaceStatuses:
                 current = (await self._checkpoints.snapshot(folder)).sha
             except SnapshotTooLarge as error:
                 raise Conflict("no_checkpoint", f"The current files cannot be compared: {error}") from error
-        return await compare(folder, race.start_sha, current, only=only, text=text)
+        made = await preparation(folder, race, racer.start.files)
+        if made is not None:
+            own = await own_changes(folder, made, current)
+        elif not racer.start.sent and racer.task is not None and racer.task.ended_at is None:
+            # It has only been set up so far.
+            own = race.start_sha
+        else:
+            own = current
+        diff = await compare(folder, race.start_sha, own, only=only, text=text)
+        if made is None and own == current and has_setup(racer.repo):
+            diff.note = " ".join(filter(None, (diff.note, WITH_SETUP)))
+        return diff
 
 
 def _is_going(worktree: Worktree) -> bool:
@@ -248,4 +262,5 @@ async def _racer(tx: Tx, session: Session) -> _Racer:
     worktree = await tx.one(WORKTREES.get, Worktree, id=session.worktree_id) if session.worktree_id else None
     repo = await tx.one(REPOS.get, Repo, id=session.repo_id)
     assert repo is not None
-    return _Racer(session.metadata.race.race_number, session, task, worktree, repo)
+    start = await start_of_work(tx, session.id)
+    return _Racer(session.metadata.race.race_number, session, task, worktree, repo, start)

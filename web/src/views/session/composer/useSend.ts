@@ -3,6 +3,7 @@ import { useState } from "react";
 import { type PromptFile, sendPrompt } from "@/api/actions";
 import { ApiError } from "@/api/client";
 import { useWhenLive } from "@/live/hooks";
+import { toastMadeRoom } from "@/views/forms/layout/toastMadeRoom";
 
 /** Prompts without a response yet, by session. The key belongs to the content, so that a retry after leaving and returning
  * to the page is still the same prompt. */
@@ -26,7 +27,7 @@ export function useSend(sessionId: string) {
     setBusy(true);
     setError(null);
     try {
-      await sendPrompt(sessionId, body, attempt.key);
+      toastMadeRoom(await sendPrompt(sessionId, body, attempt.key));
       unanswered.delete(sessionId);
       return true;
     } catch (caught) {

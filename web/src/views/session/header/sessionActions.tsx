@@ -17,19 +17,13 @@ import {
   Users,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import {
-  archiveSession,
-  completeSession,
-  deleteSession,
-  resumeSession,
-  runRequest,
-  stopSession,
-} from "@/api/actions";
+import { archiveSession, completeSession, deleteSession, runRequest, stopSession } from "@/api/actions";
 import { ApiError, fetchFile } from "@/api/client";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { saveFile } from "@/lib/files";
 import { toast, toastError } from "@/ui/feedback/toast";
+import { resume } from "@/views/forms/layout/toastMadeRoom";
 import type { SessionDialog } from "../SessionDialogs";
 import type { SessionState } from "../sessionState";
 
@@ -67,7 +61,7 @@ async function complete(sessionId: string, force = false): Promise<void> {
   try {
     await completeSession(sessionId, { force });
     toast("Session completed.", {
-      action: { label: "Resume", run: () => void runRequest(() => resumeSession(sessionId)) },
+      action: { label: "Resume", run: () => void resume(sessionId) },
     });
   } catch (error) {
     if (!force && error instanceof ApiError && error.status === 409)
@@ -82,7 +76,7 @@ async function complete(sessionId: string, force = false): Promise<void> {
 async function endSession(sessionId: string): Promise<void> {
   if (await runRequest(() => deleteSession(sessionId)))
     toast("Session ended.", {
-      action: { label: "Resume", run: () => void runRequest(() => resumeSession(sessionId)) },
+      action: { label: "Resume", run: () => void resume(sessionId) },
     });
 }
 
@@ -118,7 +112,7 @@ export function sessionActions(
             icon: <Play />,
             button: "urgent" as const,
             group: "end" as const,
-            run: () => runRequest(() => resumeSession(id)),
+            run: () => resume(id),
           },
         ]
       : []),

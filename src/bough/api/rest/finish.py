@@ -1,4 +1,4 @@
-"""Routes that finish the work in a worktree: commit, update, merge, push. Each previews with `dryRun`."""
+"""Routes that finish the work in a worktree: commit, update, merge, push, pull request. Each previews with `dryRun`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bough.core.finish.requests import (
     CommitBody,
     Finished,
     MergeBody,
+    PullRequestBody,
     PushBody,
     UndoMergeBody,
     UpdateBody,
@@ -81,4 +82,21 @@ async def push(services: Services, caller: Caller, worktree_id: Id, data: JSONBo
     return await services.finishing.push(with_key(caller, body.idempotency_key), worktree_id, body)
 
 
-router = Router("/api", route_handlers=[get_finish, commit, update, merge, undo_merge, push], tags=["worktrees"])
+@post(
+    "/worktrees/{worktree_id:str}/pull-request",
+    status_code=200,
+    responses=FAILS,
+    summary="Open or update the pull request of a worktree's branch",
+)
+async def pull_request(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[PullRequestBody | None] = None
+) -> Finished:
+    body = data or PullRequestBody()
+    return await services.finishing.pull_request(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+router = Router(
+    "/api",
+    route_handlers=[get_finish, commit, update, merge, undo_merge, push, pull_request],
+    tags=["worktrees"],
+)

@@ -9,13 +9,13 @@ import msgspec
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, quote
-from bough.core.finish.requests import CommitBody, Finished, MergeBody, PushBody, UpdateBody
+from bough.core.finish.requests import CommitBody, Finished, MergeBody, PullRequestBody, PushBody, UpdateBody
 from bough.model.call import Claim
 
 LEAVES = "It changes a branch that others use, or sends commits with the person's own keys."
 
 
-class FinishedWork(msgspec.Struct):
+class FinishedWork(msgspec.Struct, rename="camel"):
     """What was done or, with dryRun, would be."""
 
     action: str
@@ -24,6 +24,8 @@ class FinishedWork(msgspec.Struct):
     files: list[str]
     conflicts: list[str]
     refusal: str | None
+    url: str | None
+    by_hand: str | None
 
 
 class CommitWorktree(ChangingParams):
@@ -50,7 +52,16 @@ class PushWorktree(ChangingParams):
     dry_run: bool = False
 
 
+class PullRequestOfWorktree(ChangingParams):
+    worktree_id: Id
+    title: str | None = None
+    body: str | None = None
+    draft: bool = False
+    dry_run: bool = False
+
+
 def _result(finished: Finished) -> FinishedWork:
+    request = finished.pull_request
     return FinishedWork(
         finished.action,
         finished.steps,
@@ -58,6 +69,8 @@ def _result(finished: Finished) -> FinishedWork:
         finished.files,
         finished.conflicts,
         finished.refusal.message if finished.refusal is not None else None,
+        request.url if request is not None else None,
+        request.link if request is not None else None,
     )
 
 
@@ -108,6 +121,19 @@ async def _push(ctx: ToolContext, params: PushWorktree) -> FinishedWork:
     return _result(await ctx.services.finishing.push(ctx.caller, params.worktree_id, body))
 
 
+async def _pull_request_claim(ctx: ToolContext, params: PullRequestOfWorktree) -> Claim:
+    worktree = await ctx.services.worktrees.get(params.worktree_id)
+    remote = (await ctx.services.finishing.state(worktree.id)).remote.address
+    words = f" as {quote(params.title)}" if params.title is not None else ""
+    title = f"Push worktree {worktree.name!r} to {remote or 'its remote'} and open or update a pull request{words}?"
+    return Claim(title=title, repo=worktree.repo_id, reason_to_ask=LEAVES)
+
+
+async def _pull_request(ctx: ToolContext, params: PullRequestOfWorktree) -> FinishedWork:
+    body = PullRequestBody(title=params.title, body=params.body, draft=params.draft, dry_run=params.dry_run)
+    return _result(await ctx.services.finishing.pull_request(ctx.caller, params.worktree_id, body))
+
+
 RESULT = results.FINISHED
 TOOLS: tuple[Tool[Any], ...] = (
     Tool(
@@ -121,7 +147,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "agor_worktrees_update_branch",
-        "Bring the base's new commits into a worktree's branch. A conflict changes nothing.",
+        "Bring in the base's new commits. A conflict changes nothing.",
         UpdateBranch,
         RESULT,
         _update,
@@ -130,7 +156,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "agor_worktrees_merge",
-        "Merge a worktree's branch into its base. A person decides.",
+        "Merge a branch into its base. A person decides.",
         MergeWorktree,
         RESULT,
         _merge,
@@ -139,11 +165,20 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "agor_worktrees_push",
-        "Push a worktree's branch. A person decides.",
+        "Push a branch. A person decides.",
         PushWorktree,
         RESULT,
         _push,
         _push_claim,
+        "change",
+    ),
+    Tool(
+        "agor_worktrees_pull_request",
+        "Push, then open or update a pull request. A person decides.",
+        PullRequestOfWorktree,
+        RESULT,
+        _pull_request,
+        _pull_request_claim,
         "change",
     ),
 )

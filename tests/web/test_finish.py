@@ -149,3 +149,14 @@ async def test_a_pull_request_in_the_page(site: Site, page: Page) -> None:
     await shoot(page, "pull-request-by-hand")
     assert git(remote, f"--git-dir={remote}", "rev-parse", "feature/request").strip() == sha
     git(site.repo, "remote", "remove", "origin")
+
+
+async def test_cards_show_overlaps(site: Site, page: Page) -> None:
+    """O4, F5: the cards of two worktrees that changed the same file name each other."""
+    for branch in ("feature/left", "feature/right"):
+        _, folder = await opened(site, branch)
+        commit(folder, "overlapping.txt", f"{branch}\n")
+    await page.goto("/board")
+    badge = page.get_by_text("Overlaps feature/right").or_(page.get_by_text("Overlaps feature-right"))
+    await expect(badge.first).to_be_visible(timeout=60_000)
+    await shoot(page, "overlaps")

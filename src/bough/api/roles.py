@@ -86,6 +86,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/tokens/{token_id}/rotate
         POST /api/wait
         GET /api/worktrees
+        GET /api/worktrees/overlaps
         GET /api/worktrees/preview
         GET /api/worktrees/{worktree_id}
         GET /api/worktrees/{worktree_id}/diff

@@ -16,6 +16,7 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import StartPages
@@ -75,6 +76,7 @@ class Services:
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
     finishing: Finishing
+    overlaps: OverlapSurvey
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from litestar import Router, get, post
-from litestar.params import JSONBody
+from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
+from bough.core.finish.overlap_survey import OverlapList
 from bough.core.finish.requests import (
     CommitBody,
     Finished,
@@ -17,6 +20,8 @@ from bough.core.finish.requests import (
 )
 from bough.core.finish.state import FinishState
 
+# The longest that a request waits for a survey.
+LONGEST_WAIT = 10.0
 FAILS = errors(404, 409, 413, 429)
 
 
@@ -27,6 +32,17 @@ FAILS = errors(404, 409, 413, 429)
 )
 async def get_finish(services: Services, worktree_id: Id) -> FinishState:
     return await services.finishing.state(worktree_id)
+
+
+@get("/worktrees/overlaps", summary="List the worktrees that changed the same files")
+async def list_overlaps(
+    services: Services,
+    wait: Annotated[
+        float,
+        QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way."),
+    ] = 0,
+) -> OverlapList:
+    return await services.overlaps.read(wait)
 
 
 @post("/worktrees/{worktree_id:str}/commit", status_code=200, responses=FAILS, summary="Commit files of a worktree")
@@ -97,6 +113,6 @@ async def pull_request(
 
 router = Router(
     "/api",
-    route_handlers=[get_finish, commit, update, merge, undo_merge, push, pull_request],
+    route_handlers=[get_finish, list_overlaps, commit, update, merge, undo_merge, push, pull_request],
     tags=["worktrees"],
 )

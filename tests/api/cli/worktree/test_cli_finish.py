@@ -69,6 +69,18 @@ async def test_a_pull_request_from_the_command_line(server: Running, cli: Cli) -
     assert head(folder) == git(remote, f"--git-dir={remote}", "rev-parse", "feature").strip()
 
 
+async def test_the_list_marks_overlaps(server: Running, cli: Cli) -> None:
+    """L4, F5: `bough worktree list` marks worktrees that changed the same files."""
+    top = server.repo()
+    for branch in ("one", "two", "three"):
+        await cli("worktree", "new", branch, "--repo", str(top))
+    for branch in ("one", "two"):
+        commit(top / ".worktrees" / branch, "both.txt", f"{branch}\n")
+    listed = (await cli("worktree", "list")).out
+    assert "ready, overlaps two" in listed and "ready, overlaps one" in listed
+    assert listed.count("overlaps") == 2
+
+
 async def test_a_conflict_from_the_command_line(server: Running, cli: Cli) -> None:
     """L4, F2: A conflict is refused with its files, and --agent hands it over."""
     top = server.repo()

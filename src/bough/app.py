@@ -26,6 +26,7 @@ from bough.core.checkpoints.restore import Restoring
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
@@ -166,6 +167,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         finishing=Finishing(store, runner.checkpoints, tasks),
         health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control),
+        overlaps=OverlapSurvey(store, runner.checkpoints),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
@@ -288,6 +290,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.page_keys.changes.close()
         await services.calls.close()
         await services.race_results.close()
+        await services.overlaps.close()
         await services.finishing.close()
         await services.worktrees.close()
         await services.branches.close()

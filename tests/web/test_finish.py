@@ -119,3 +119,44 @@ async def test_a_branch_is_pushed_from_its_card(site: Site, page: Page) -> None:
     await expect(dialog).to_be_hidden()
     assert git(remote, f"--git-dir={remote}", "rev-parse", "feature/push").strip() == sha
     git(site.repo, "remote", "remove", "origin")
+
+
+async def test_a_pull_request_in_the_page(site: Site, page: Page) -> None:
+    """O4, F6: the title and text are proposed and editable, the preview says what is pushed, and without a program
+    for the server the page shows the reason, the link and the text to copy."""
+    remote = site.repo.parent / "request-remote.git"
+    git(site.repo.parent, "clone", "--quiet", "--bare", str(site.repo), str(remote))
+    git(site.repo, "remote", "add", "origin", "git@bitbucket.org:acme/tool.git")
+    session, folder = await opened(site, "feature/request")
+    sha = commit(folder, "request.txt", message="Add a request.")
+    await page.goto(f"/session/{session['id']}")
+    bar = page.get_by_role("region", name="Finish")
+    await bar.get_by_role("button", name="Pull request…").click()
+    dialog = page.get_by_role("dialog", name="Pull request for feature/request")
+    await expect(dialog.get_by_label("Title")).to_have_value("Add a request.")
+    await expect(dialog.get_by_text("as a new branch to git@bitbucket.org:acme/tool.git")).to_be_visible()
+    await expect(dialog.get_by_text("Open the pull request by hand, with the link and the text.")).to_be_visible()
+    await shoot(page, "pull-request")
+    # The bare repository stands in for the server.
+    git(site.repo, "remote", "set-url", "origin", str(remote))
+    await dialog.get_by_label("Title").fill("A request")
+    await dialog.get_by_label("Text").fill("Words.")
+    await dialog.get_by_role("button", name="Push and get the link").click()
+    by_hand = page.get_by_role("dialog", name="Open the pull request by hand")
+    await expect(by_hand.get_by_text("A request", exact=True)).to_be_visible()
+    await expect(by_hand.get_by_label("Text", exact=True)).to_have_value("Words.")
+    await expect(by_hand.get_by_role("button", name="Copy text")).to_be_visible()
+    await shoot(page, "pull-request-by-hand")
+    assert git(remote, f"--git-dir={remote}", "rev-parse", "feature/request").strip() == sha
+    git(site.repo, "remote", "remove", "origin")
+
+
+async def test_cards_show_overlaps(site: Site, page: Page) -> None:
+    """O4, F5: the cards of two worktrees that changed the same file name each other."""
+    for branch in ("feature/left", "feature/right"):
+        _, folder = await opened(site, branch)
+        commit(folder, "overlapping.txt", f"{branch}\n")
+    await page.goto("/board")
+    badge = page.get_by_text("Overlaps feature/right").or_(page.get_by_text("Overlaps feature-right"))
+    await expect(badge.first).to_be_visible(timeout=60_000)
+    await shoot(page, "overlaps")

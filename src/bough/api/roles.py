@@ -86,6 +86,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/tokens/{token_id}/rotate
         POST /api/wait
         GET /api/worktrees
+        GET /api/worktrees/overlaps
         GET /api/worktrees/preview
         GET /api/worktrees/{worktree_id}
         GET /api/worktrees/{worktree_id}/diff
@@ -137,6 +138,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees/{worktree_id}/commit
         POST /api/worktrees/{worktree_id}/merge
         POST /api/worktrees/{worktree_id}/merge/undo
+        POST /api/worktrees/{worktree_id}/pull-request
         POST /api/worktrees/{worktree_id}/push
         POST /api/worktrees/{worktree_id}/recover
         POST /api/worktrees/{worktree_id}/update
@@ -198,6 +200,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_worktrees_update_branch",
         "agor_worktrees_merge",
         "agor_worktrees_push",
+        "agor_worktrees_pull_request",
     ),
 }
 TOOLS: dict[str, Role] = {name: role for role, names in _TOOLS.items() for name in names}

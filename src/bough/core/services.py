@@ -16,6 +16,7 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import StartPages
@@ -79,6 +80,7 @@ class Services:
     finishing: Finishing
     health: HealthCheck
     resuming: Resuming
+    overlaps: OverlapSurvey
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

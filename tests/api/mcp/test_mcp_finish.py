@@ -46,11 +46,17 @@ async def test_work_is_finished_with_tools(server: Running, mcp: Mcp) -> None:
     assert head(top) == head(folder)
     await mcp.call("agor_worktrees_push", **target)
     assert git(remote, f"--git-dir={remote}", "rev-parse", "feature").strip() == head(folder)
+    commit(folder, "two.txt")
+    done = await mcp.call("agor_worktrees_pull_request", **target, title="Two", body="Two.")
+    # A folder has no pull requests.
+    assert (done["url"], done["byHand"]) == (None, None) and "by hand" in done["steps"][-1]
+    assert git(remote, f"--git-dir={remote}", "rev-parse", "feature").strip() == head(folder)
     await mcp.refused("agor_worktrees_commit", "nothing_to_commit", **target, message="Again.")
 
 
 async def test_a_person_decides_about_each_merge_and_push(place: ToolServer) -> None:
-    """5e, F3, F4: An agent's merge or push asks a person every time, in every mode and in spite of a rule."""
+    """5e, F3, F4, F6: An agent's merge, push or pull request asks a person every time, in every mode and
+    in spite of a rule."""
     repo = await place.client.get(f"/api/repos/{place.repo_id}")
     worktree = await made(place.client, repo, "asked")
     commit(at(worktree["path"]), "one.txt")
@@ -58,7 +64,7 @@ async def test_a_person_decides_about_each_merge_and_push(place: ToolServer) -> 
     await place.rule("allow", "bough/*")
     for mode in ("auto", "bypassPermissions"):
         agent = await place.root(mode)
-        for tool in ("agor_worktrees_merge", "agor_worktrees_push"):
+        for tool in ("agor_worktrees_merge", "agor_worktrees_push", "agor_worktrees_pull_request"):
             await place.asked_every_time(agent, tool, worktreeId=worktree["id"])
     assert head(at(repo["path"])) == before
 

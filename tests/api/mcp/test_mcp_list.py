@@ -42,6 +42,7 @@ FINISHING = (
     "agor_worktrees_update_branch",
     "agor_worktrees_merge",
     "agor_worktrees_push",
+    "agor_worktrees_pull_request",
 )
 PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
 # About four characters make a token.
@@ -75,6 +76,7 @@ TAKES = {
     "agor_worktrees_update_branch": "worktreeId how? dryRun?",
     "agor_worktrees_merge": "worktreeId how? dryRun?",
     "agor_worktrees_push": "worktreeId dryRun?",
+    "agor_worktrees_pull_request": "worktreeId title? body? draft? dryRun?",
     "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? enableCallback?",
     "send_to_session": "sessionId message",
     "get_session_status": "sessionId",

@@ -173,6 +173,7 @@ export type FinishBody =
   | { verb: "update"; body: Schemas["UpdateBody"] }
   | { verb: "merge"; body: Schemas["MergeBody"] }
   | { verb: "push"; body: Schemas["PushBody"] }
+  | { verb: "pullRequest"; body: Schemas["PullRequestBody"] }
   | { verb: "undo"; body: Schemas["UndoMergeBody"] };
 /** Does one step that finishes the work in a worktree, or only previews it. */
 export const finishWork = (worktreeId: string, request: FinishBody, dryRun: boolean) => {
@@ -193,6 +194,10 @@ export const finishWork = (worktreeId: string, request: FinishBody, dryRun: bool
     case "push":
       return dataOf(
         api.POST("/api/worktrees/{worktreeId}/push", { params, body: { ...request.body, dryRun } }),
+      );
+    case "pullRequest":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/pull-request", { params, body: { ...request.body, dryRun } }),
       );
     case "undo":
       return dataOf(

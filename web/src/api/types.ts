@@ -37,6 +37,7 @@ export type FileReview = Schemas["FileReview"];
 export type ReviewComment = Schemas["Comment"];
 export type Losses = Schemas["Losses"];
 export type FinishState = Schemas["FinishState"];
+export type Overlap = Schemas["Overlap"];
 export type Finished = Schemas["Finished"];
 export type Budget = Schemas["Budget"];
 export type Callback = Schemas["Callback"];

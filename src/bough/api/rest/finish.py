@@ -1,21 +1,27 @@
-"""Routes that finish the work in a worktree: commit, update, merge, push. Each previews with `dryRun`."""
+"""Routes that finish the work in a worktree: commit, update, merge, push, pull request. Each previews with `dryRun`."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from litestar import Router, get, post
-from litestar.params import JSONBody
+from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
+from bough.core.finish.overlap_survey import OverlapList
 from bough.core.finish.requests import (
     CommitBody,
     Finished,
     MergeBody,
+    PullRequestBody,
     PushBody,
     UndoMergeBody,
     UpdateBody,
 )
 from bough.core.finish.state import FinishState
 
+# The longest that a request waits for a survey.
+LONGEST_WAIT = 10.0
 FAILS = errors(404, 409, 413, 429)
 
 
@@ -26,6 +32,17 @@ FAILS = errors(404, 409, 413, 429)
 )
 async def get_finish(services: Services, worktree_id: Id) -> FinishState:
     return await services.finishing.state(worktree_id)
+
+
+@get("/worktrees/overlaps", summary="List the worktrees that changed the same files")
+async def list_overlaps(
+    services: Services,
+    wait: Annotated[
+        float,
+        QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way."),
+    ] = 0,
+) -> OverlapList:
+    return await services.overlaps.read(wait)
 
 
 @post("/worktrees/{worktree_id:str}/commit", status_code=200, responses=FAILS, summary="Commit files of a worktree")
@@ -81,4 +98,21 @@ async def push(services: Services, caller: Caller, worktree_id: Id, data: JSONBo
     return await services.finishing.push(with_key(caller, body.idempotency_key), worktree_id, body)
 
 
-router = Router("/api", route_handlers=[get_finish, commit, update, merge, undo_merge, push], tags=["worktrees"])
+@post(
+    "/worktrees/{worktree_id:str}/pull-request",
+    status_code=200,
+    responses=FAILS,
+    summary="Open or update the pull request of a worktree's branch",
+)
+async def pull_request(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[PullRequestBody | None] = None
+) -> Finished:
+    body = data or PullRequestBody()
+    return await services.finishing.pull_request(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
+router = Router(
+    "/api",
+    route_handlers=[get_finish, list_overlaps, commit, update, merge, undo_merge, push, pull_request],
+    tags=["worktrees"],
+)

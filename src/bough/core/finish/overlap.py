@@ -41,17 +41,17 @@ class Overlaps:
 
     async def find(self, row: Worktree, others: list[Worktree]) -> list[Overlap]:
         """Returns the worktrees that changed the same files, those with most of them first."""
-        mine = await self._changed(row)
+        mine = await self.changed(row)
         if not mine:
             return []
         overlaps: list[Overlap] = []
         for other in others[-MOST_COMPARED:]:
-            both = sorted(shown(name) for name in mine & await self._changed(other)) if other.id != row.id else []
+            both = sorted(shown(name) for name in mine & await self.changed(other)) if other.id != row.id else []
             if both:
                 overlaps.append(Overlap(other.id, other.name, both[:MOST_NAMED], len(both)))
         return sorted(overlaps, key=lambda overlap: -overlap.files_total)
 
-    async def _changed(self, row: Worktree) -> frozenset[str]:
+    async def changed(self, row: Worktree) -> frozenset[str]:
         """Returns the files that differ from the base, committed or not; none if git cannot tell. Asks git about a
         folder once at a time."""
         async with self._locks.setdefault(row.path, asyncio.Lock()):

@@ -74,6 +74,43 @@ class PushBody(FinishBody, kw_only=True):
     expected_address: str | None = None
 
 
+class PullRequestBody(FinishBody, kw_only=True):
+    """Pushes the worktree's branch and opens a pull request for it. If one is open, only what is given here changes.
+
+    - `title`, `body`: proposed from the session and its commits by default.
+    - `base`: another branch than the worktree's own base.
+    - `draft`: counts only when the pull request is opened.
+    - `remote`, `rewrite`, `expectedAddress`: as for a push."""
+
+    title: str | None = None
+    body: str | None = None
+    base: str | None = None
+    draft: bool = False
+    remote: str | None = None
+    rewrite: bool = False
+    expected_address: str | None = None
+
+
+class PullRequest(msgspec.Struct, rename="camel"):
+    """A pull request, or what is needed to open one by hand.
+
+    - `url`: its address, null as long as it is not open.
+    - `link`: the page on which a person opens it; null if the kind of the server is unknown.
+    - `program`: the program that opens or updates it, null if a person has to.
+    - `reason`: why a person has to."""
+
+    title: str
+    body: str
+    branch: str
+    base: str
+    draft: bool
+    url: str | None = None
+    number: int | None = None
+    link: str | None = None
+    program: str | None = None
+    reason: str | None = None
+
+
 class FinishRefusal(msgspec.Struct, rename="camel"):
     """The reason why an operation would be refused, as the error would say it."""
 
@@ -94,7 +131,8 @@ class Finished(msgspec.Struct, rename="camel"):
     - `files`: the first of the files concerned; `filesTotal` counts all.
     - `conflicts`: files that both sides changed.
     - `recoveryRef`: the git ref that holds the branch as it was.
-    - `taskId`: the prompt that handed a conflict to an agent."""
+    - `taskId`: the prompt that handed a conflict to an agent.
+    - `pullRequest`: the pull request, or its text and a link to open it by hand."""
 
     action: FinishAction
     worktree_id: str
@@ -111,7 +149,7 @@ class Finished(msgspec.Struct, rename="camel"):
     recovery_ref: str | None = None
     session_id: str | None = None
     task_id: str | None = None
-    url: str | None = None
+    pull_request: PullRequest | None = None
 
     def name_files(self, names: list[str]) -> None:
         self.files, self.files_total = names[:MOST_NAMED], len(names)

@@ -18,6 +18,7 @@ from bough.core.finish.folder import WorktreeFolder, busy_below, find_rows, read
 from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
 from bough.core.finish.once import Once
 from bough.core.finish.overlap import Overlaps
+from bough.core.finish.pull_request import plan_pull_request
 from bough.core.finish.push import plan_push
 from bough.core.finish.requests import (
     CommitBody,
@@ -27,6 +28,7 @@ from bough.core.finish.requests import (
     FinishPlan,
     FinishRefusal,
     MergeBody,
+    PullRequestBody,
     PushBody,
     UndoMergeBody,
     UpdateBody,
@@ -58,6 +60,7 @@ _AUDITED: dict[FinishAction, AuditAction] = {
     "merge": "worktree.merged",
     "undo-merge": "worktree.merge_undone",
     "push": "worktree.pushed",
+    "pull-request": "worktree.pull_request",
 }
 
 Plan = Callable[[WorktreeFolder], Awaitable[FinishPlan]]
@@ -65,7 +68,7 @@ FindFolder = Callable[[WorktreeFolder], Awaitable[str | None]]
 
 
 class Finishing:
-    """Commits, updates, merges and pushes the work in worktrees."""
+    """Commits, updates, merges and pushes the work in worktrees, and opens pull requests."""
 
     def __init__(self, store: Store, checkpoints: Checkpoints, tasks: Tasks) -> None:
         self._store = store
@@ -160,6 +163,16 @@ class Finishing:
         return await self._finish(
             caller, worktree_id, "push", body, lambda folder: plan_push(folder, body), locked=False
         )
+
+    async def pull_request(self, caller: Caller, worktree_id: str, body: PullRequestBody) -> Finished:
+        """Pushes the worktree's branch, and opens or updates its pull request. Takes no locks, like a push."""
+
+        async def plan(folder: WorktreeFolder) -> FinishPlan:
+            row = folder.row
+            proposed = await self._store.read(lambda tx: propose_message(tx, row.id, row.name))
+            return await plan_pull_request(folder, body, proposed)
+
+        return await self._finish(caller, worktree_id, "pull-request", body, plan, locked=False)
 
     async def close(self) -> None:
         """Waits for operations that nobody waits for anymore, and cancels those that take too long."""
@@ -279,6 +292,7 @@ class Finishing:
                 branch=finished.branch,
                 base=finished.base,
                 sha=finished.sha,
+                **({"url": finished.pull_request.url} if finished.pull_request is not None else {}),
             )
             return finished
 

@@ -42,6 +42,7 @@ AuditAction = Literal[
     "worktree.merged",
     "worktree.merge_undone",
     "worktree.pushed",
+    "worktree.pull_request",
     "checkpoints.pruned",
     "git_permissions.changed",
     "mcp_server.added",

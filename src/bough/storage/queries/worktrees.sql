@@ -24,6 +24,10 @@ SELECT path FROM worktrees WHERE removed_at IS NULL ORDER BY path
 -- Returns the worktrees of a repository that are not removed.
 SELECT * FROM worktrees WHERE repo_id = :repo_id AND removed_at IS NULL ORDER BY created_at, id
 
+-- name: live
+-- Returns the newest worktrees that can be worked in.
+SELECT * FROM worktrees WHERE removed_at IS NULL AND status = 'ready' ORDER BY created_at DESC, id DESC LIMIT :limit
+
 -- name: page
 -- Lists worktrees, newest first.
 SELECT * FROM worktrees WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset

@@ -1,4 +1,4 @@
-"""Tests `bough worktree status`, `commit`, `update`, `merge` and `push`."""
+"""Tests `bough worktree status`, `commit`, `update`, `merge`, `push` and `pr`."""
 
 from __future__ import annotations
 
@@ -42,6 +42,43 @@ async def test_work_is_finished_from_the_command_line(server: Running, cli: Cli)
     pushed = await cli("worktree", "push", str(folder), "--json")
     assert json.loads(pushed.out)["sha"] == git(remote, f"--git-dir={remote}", "rev-parse", "feature").strip()
     assert "0 to push" in (await cli("worktree", "status", str(folder))).out
+
+
+async def test_a_pull_request_from_the_command_line(server: Running, cli: Cli) -> None:
+    """L4, F6: `bough worktree pr` previews, pushes, and prints the reason, the link and the text to paste; a refusal
+    exits with 1."""
+    top = server.repo()
+    remote = server.root / "remote.git"
+    git(server.root, "clone", "--quiet", "--bare", str(top), str(remote))
+    await cli("worktree", "new", "feature", "--repo", str(top))
+    folder = top / ".worktrees" / "feature"
+    assert (await cli("worktree", "pr", str(folder))).code == 1
+    commit(folder, "one.txt", message="Add one.")
+    refused = await cli("worktree", "pr", str(folder), "--dry-run")
+    assert (refused.code, "Refused: The repository has no remote" in refused.out) == (1, True)
+    git(top, "remote", "add", "origin", "git@bitbucket.org:acme/tool.git")
+    preview = await cli("worktree", "pr", str(folder), "--dry-run", "--draft")
+    assert (preview.code, "Open the pull request by hand" in preview.out) == (0, True)
+    assert "https://bitbucket.org/acme/tool/pull-requests/new?source=feature" in preview.out
+    assert "\nAdd one.\n" in preview.out and "Nothing was changed" in preview.err
+    git(top, "remote", "set-url", "origin", str(remote))
+    done = await cli("worktree", "pr", str(folder), "--title", "Mine", "--body", "Words.", "--web", "--json")
+    answer = json.loads(done.out)["pullRequest"]
+    assert (answer["title"], answer["body"], answer["url"]) == ("Mine", "Words.", None)
+    assert "no page to open" in done.err
+    assert head(folder) == git(remote, f"--git-dir={remote}", "rev-parse", "feature").strip()
+
+
+async def test_the_list_marks_overlaps(server: Running, cli: Cli) -> None:
+    """L4, F5: `bough worktree list` marks worktrees that changed the same files."""
+    top = server.repo()
+    for branch in ("one", "two", "three"):
+        await cli("worktree", "new", branch, "--repo", str(top))
+    for branch in ("one", "two"):
+        commit(top / ".worktrees" / branch, "both.txt", f"{branch}\n")
+    listed = (await cli("worktree", "list")).out
+    assert "ready, overlaps two" in listed and "ready, overlaps one" in listed
+    assert listed.count("overlaps") == 2
 
 
 async def test_a_conflict_from_the_command_line(server: Running, cli: Cli) -> None:

@@ -2,6 +2,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { type FinishBody, finishWork } from "@/api/actions";
 import { api, dataOf } from "@/api/client";
+import type { Overlap } from "@/api/types";
 import { FULL_LIST_LIMIT } from "./cache";
 
 export const reposQuery = queryOptions({
@@ -95,6 +96,22 @@ export const lossesQuery = (worktreeId: string, sessionId?: string) =>
       ),
     staleTime: 0,
   });
+
+const NO_OVERLAPS: Overlap[] = [];
+/** The overlaps of all worktrees, in one request for a whole board. The server compares files in the background. */
+export const overlapsQuery = queryOptions({
+  queryKey: ["overlaps"],
+  queryFn: () => dataOf(api.GET("/api/worktrees/overlaps")),
+  refetchInterval: (query) => (query.state.data?.pending ? 3_000 : 30_000),
+  retry: false,
+});
+/** The other worktrees that changed the same files as this one. */
+export const useOverlaps = (worktreeId: string | undefined) =>
+  useQuery({
+    ...overlapsQuery,
+    enabled: worktreeId !== undefined,
+    select: (list) => list.worktrees.find((item) => item.worktreeId === worktreeId)?.overlaps ?? NO_OVERLAPS,
+  }).data ?? NO_OVERLAPS;
 
 /** How far the work in a worktree is from being finished. */
 export const finishQuery = (worktreeId: string) =>

@@ -1,6 +1,14 @@
-/** Shows how far the work in a worktree is from being finished, and offers the next steps: commit, update, merge, push. */
+/** Shows how far the work in a worktree is from being finished, and offers the next steps: commit, update, merge, push, pull request. */
 import { useQuery } from "@tanstack/react-query";
-import { ArrowDownToLine, Brush, GitCommitHorizontal, GitMerge, Undo2, Upload } from "lucide-react";
+import {
+  ArrowDownToLine,
+  Brush,
+  GitCommitHorizontal,
+  GitMerge,
+  GitPullRequest,
+  Undo2,
+  Upload,
+} from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { finishQuery, useMay, worktreeQuery } from "@/api/queries";
 import type { FinishState } from "@/api/types";
@@ -10,6 +18,7 @@ import { Badge } from "@/ui/labels/Badge";
 import { RemoveWorktreeDialog } from "@/views/forms/dialogs/RemoveWorktreeDialog";
 import css from "./FinishBar.module.css";
 import { FinishDialog, type FinishVerb } from "./FinishDialog";
+import { PullRequestDialog } from "./PullRequestDialog";
 
 /** Says in a few words what is not finished yet. */
 export function finishWords(state: FinishState): string[] {
@@ -21,8 +30,11 @@ export function finishWords(state: FinishState): string[] {
   return words;
 }
 
+/** A step in a dialog of its own, or one of those that share a dialog. */
+type Verb = FinishVerb | "pullRequest" | "clean";
+
 interface Step {
-  verb: FinishVerb;
+  verb: Verb;
   label: string;
   icon: ReactNode;
   /** Whether there is something to do. */
@@ -53,6 +65,12 @@ function steps(state: FinishState): Step[] {
   ];
   if (state.remote.name) {
     list.push({ verb: "push", label: "Push…", icon: <Upload />, open: idle && state.branch !== null });
+    list.push({
+      verb: "pullRequest",
+      label: "Pull request…",
+      icon: <GitPullRequest />,
+      open: idle && state.branch !== null && (state.ahead ?? 0) > 0,
+    });
   }
   if (state.lastMerge) list.push({ verb: "undo", label: "Undo merge…", icon: <Undo2 />, open: true });
   return list;
@@ -61,7 +79,7 @@ function steps(state: FinishState): Step[] {
 export function FinishBar({ worktreeId }: { worktreeId: string }) {
   const state = useQuery(finishQuery(worktreeId)).data;
   const mayWork = useMay("operator");
-  const [verb, setVerb] = useState<FinishVerb | "clean" | null>(null);
+  const [verb, setVerb] = useState<Verb | null>(null);
   if (!state) return null;
   return (
     <section className={css.bar} aria-label="Finish">
@@ -101,7 +119,10 @@ export function FinishBar({ worktreeId }: { worktreeId: string }) {
           )}
         </div>
       )}
-      {verb && verb !== "clean" && <FinishDialog verb={verb} state={state} onClose={() => setVerb(null)} />}
+      {verb && verb !== "clean" && verb !== "pullRequest" && (
+        <FinishDialog verb={verb} state={state} onClose={() => setVerb(null)} />
+      )}
+      {verb === "pullRequest" && <PullRequestDialog state={state} onClose={() => setVerb(null)} />}
       {verb === "clean" && <CleanUp worktreeId={worktreeId} onClose={() => setVerb(null)} />}
     </section>
   );

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from bough.api.cli.framework.base import command
-from bough.api.cli.worktree import create, finish, remove, show
+from bough.api.cli.worktree import create, finish, pull_request, remove, show
 
 app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a repo, each on its own branch.")
 
@@ -21,6 +21,7 @@ command(app, "commit")(finish.commit)
 command(app, "update")(finish.update)
 command(app, "merge")(finish.merge)
 command(app, "push")(finish.push)
+command(app, "pr")(pull_request.pull_request)
 command(app, "set")(create.change)
 command(app, "remove")(remove.remove)
 command(app, "recover")(remove.recover)

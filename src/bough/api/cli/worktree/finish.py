@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import typer
@@ -65,7 +66,7 @@ def commit(
     force: Force = False,
 ) -> int:
     """Commit files of a worktree; hooks run only where a person allowed them."""
-    return _finish(ctx, worktree, "commit", {"message": message, "files": files or None}, dry_run, force)
+    return send(ctx, worktree, "commit", {"message": message, "files": files or None}, dry_run, force)
 
 
 def update(
@@ -83,7 +84,7 @@ def update(
     """Bring new commits of the base into a worktree's branch; a conflict changes nothing."""
     body: Json = {"how": "rebase" if rebase else "merge", "base": base, "fetch": fetch}
     body["onConflict"] = "agent" if agent else "abort"
-    return _finish(ctx, worktree, "update", body, dry_run, force)
+    return send(ctx, worktree, "update", body, dry_run, force)
 
 
 def merge(
@@ -105,8 +106,8 @@ def merge(
 ) -> int:
     """Merge a worktree's branch into its base, which must have no uncommitted changes where it is checked out."""
     if undo:
-        return _finish(ctx, worktree, "merge/undo", {}, dry_run, force)
-    return _finish(ctx, worktree, "merge", {"how": how, "into": into, "message": message}, dry_run, force)
+        return send(ctx, worktree, "merge/undo", {}, dry_run, force)
+    return send(ctx, worktree, "merge", {"how": how, "into": into, "message": message}, dry_run, force)
 
 
 def push(
@@ -120,15 +121,25 @@ def push(
     force: Force = False,
 ) -> int:
     """Push a worktree's branch with your own keys."""
-    return _finish(ctx, worktree, "push", {"remote": remote, "rewrite": rewrite}, dry_run, force)
+    return send(ctx, worktree, "push", {"remote": remote, "rewrite": rewrite}, dry_run, force)
 
 
-def _finish(ctx: CommandContext, worktree: str, verb: str, body: Json, dry_run: bool, force: bool) -> int:
-    """Sends an operation and prints its steps. A preview that would be refused fails."""
+def send(
+    ctx: CommandContext,
+    worktree: str,
+    verb: str,
+    body: Json,
+    dry_run: bool,
+    force: bool,
+    then: Callable[[Json], None] | None = None,
+) -> int:
+    """Sends an operation and prints its steps; `then` gets the answer. A preview that would be refused fails."""
     fields = {key: value for key, value in body.items() if value is not None}
     target = path("worktrees", worktree, *verb.split("/"))
     answer = ctx.client.post(target, {**fields, "dryRun": dry_run, "force": force}, within=SETUP_WITHIN)
     ctx.show(answer, print_finished)
+    if then is not None:
+        then(answer.value)
     return FAILED if answer.value["refusal"] else DONE
 
 
@@ -140,6 +151,8 @@ def print_finished(finished: Json) -> None:
         output.line(f"Refused: {clean(finished['refusal']['message'])}")
     for name in finished["conflicts"][:MOST_FILES]:
         output.line(f"  in conflict  {clean(name)}")
+    if finished["pullRequest"]:
+        _print_request(finished["pullRequest"], with_text=finished["dryRun"] or not finished["pullRequest"]["url"])
     if finished["dryRun"]:
         if finished["message"]:
             output.line("")
@@ -153,3 +166,13 @@ def print_finished(finished: Json) -> None:
         output.note(f"Now at {finished['sha'][:12]}.")
     if finished["taskId"]:
         output.note(f"Watch it: bough session show {short(finished['sessionId'])}")
+
+
+def _print_request(request: Json, *, with_text: bool) -> None:
+    """Prints a pull request's address, and the text to check or to paste."""
+    for address in (request["url"], request["link"]):
+        if address:
+            output.line(clean(address))
+    if with_text:
+        for text in ("", request["title"], "", request["body"]):
+            output.line(clean(text))

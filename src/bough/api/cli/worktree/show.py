@@ -16,6 +16,9 @@ from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset, find_repo, print_adoptable
 from bough.api.cli.worktree.find import WorktreeId
 
+# How many seconds a list waits for files to be compared.
+SURVEY_WITHIN = 5
+
 
 def list_worktrees(
     ctx: CommandContext,
@@ -35,6 +38,7 @@ def list_worktrees(
 
     def render(page: Any) -> None:
         rows: list[Json] = page["worktrees"]
+        overlaps = _overlaps(ctx) if rows and not removed else {}
         short_ids = short_forms([row["id"] for row in rows])
         output.table(
             ("ID", "NAME", "BRANCH", "STATE", "AGE", "PATH"),
@@ -43,7 +47,7 @@ def list_worktrees(
                     short_ids[row["id"]],
                     brief(row["name"], 40),
                     brief(row["branch"] or "(detached)", 40),
-                    _state(row),
+                    _state(row) + overlaps.get(row["id"], ""),
                     ago(row["removedAt"] or row["createdAt"]),
                     row["path"],
                 )
@@ -57,6 +61,17 @@ def list_worktrees(
             print_adoptable(ctx.client, repo_id)
 
     ctx.show(answer, render)
+
+
+def _overlaps(ctx: CommandContext) -> dict[str, str]:
+    """Returns a mark for each worktree that changed the same files as another one."""
+    surveyed: Json = ctx.client.get("/api/worktrees/overlaps", wait=SURVEY_WITHIN).value
+    marks: dict[str, str] = {}
+    for item in surveyed["worktrees"]:
+        names = [overlap["name"] for overlap in item["overlaps"]]
+        more = f" +{len(names) - 1}" if len(names) > 1 else ""
+        marks[item["worktreeId"]] = f", overlaps {brief(names[0], 20)}{more}"
+    return marks
 
 
 def show(ctx: CommandContext, worktree: WorktreeId) -> None:

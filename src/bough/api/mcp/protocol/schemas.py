@@ -11,8 +11,8 @@ from bough.api.mcp.tools.base import Tool
 
 Schema = dict[str, Any]
 
-# The result of a call that is waiting for approval.
-PENDING: Schema = {"approvalId": {"type": "string"}, "message": {"type": "string"}}
+# The result of a call that is waiting for approval, without its message: the list has to be short.
+PENDING: Schema = {"approvalId": {"type": "string"}}
 OMITTED = frozenset({"title", "default", "discriminator"})
 
 

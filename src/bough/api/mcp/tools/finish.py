@@ -11,14 +11,14 @@ from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, quote
 from bough.core.finish.folder import WorktreeFolder, find_remote
 from bough.core.finish.merge import find_target
-from bough.core.finish.requests import CommitBody, Finished, MergeBody, PushBody, UpdateBody
+from bough.core.finish.requests import CommitBody, Finished, MergeBody, PullRequestBody, PushBody, UpdateBody
 from bough.errors import Conflict
 from bough.model.call import Claim
 
 LEAVES = "It changes a branch that others use, or sends commits with the person's own keys."
 
 
-class FinishedWork(msgspec.Struct):
+class FinishedWork(msgspec.Struct, rename="camel"):
     """What was done or, with dryRun, would be."""
 
     action: str
@@ -27,6 +27,8 @@ class FinishedWork(msgspec.Struct):
     files: list[str]
     conflicts: list[str]
     refusal: str | None
+    url: str | None
+    by_hand: str | None
 
 
 class CommitWorktree(ChangingParams):
@@ -53,7 +55,16 @@ class PushWorktree(ChangingParams):
     dry_run: bool = False
 
 
+class PullRequestOfWorktree(ChangingParams):
+    worktree_id: Id
+    title: str | None = None
+    body: str | None = None
+    draft: bool = False
+    dry_run: bool = False
+
+
 def _result(finished: Finished) -> FinishedWork:
+    request = finished.pull_request
     return FinishedWork(
         finished.action,
         finished.steps,
@@ -61,6 +72,8 @@ def _result(finished: Finished) -> FinishedWork:
         finished.files,
         finished.conflicts,
         finished.refusal.message if finished.refusal is not None else None,
+        request.url if request is not None else None,
+        request.link if request is not None else None,
     )
 
 
@@ -118,12 +131,8 @@ async def _merge(ctx: ToolContext, params: MergeWorktree) -> FinishedWork:
 
 async def _push_claim(ctx: ToolContext, params: PushWorktree) -> Claim:
     folder, expected = await _look(ctx, params.worktree_id)
-    try:
-        address = (await find_remote(folder, folder.branch)).shown
-    except Conflict:
-        address = ""
+    address = expected["address"] = await _address(folder)
     what = f"{_named(folder)} to {address or 'its remote'}?"
-    expected["address"] = address
     if params.dry_run:
         return _claim(folder, f"Preview pushing {what}", expected)
     return _claim(folder, f"Push {what}", expected, LEAVES)
@@ -132,6 +141,36 @@ async def _push_claim(ctx: ToolContext, params: PushWorktree) -> Claim:
 async def _push(ctx: ToolContext, params: PushWorktree) -> FinishedWork:
     body = PushBody(dry_run=params.dry_run, expected_address=ctx.expected.get("address"), **_expected(ctx))
     return _result(await ctx.services.finishing.push(ctx.caller, params.worktree_id, body))
+
+
+async def _pull_request_claim(ctx: ToolContext, params: PullRequestOfWorktree) -> Claim:
+    folder, expected = await _look(ctx, params.worktree_id)
+    address = expected["address"] = await _address(folder)
+    words = f" as {quote(params.title)}" if params.title is not None else ""
+    what = f"{_named(folder)} to {address or 'its remote'}"
+    if params.dry_run:
+        return _claim(folder, f"Preview pushing {what} and a pull request{words}?", expected)
+    return _claim(folder, f"Push {what} and open or update a pull request{words}?", expected, LEAVES)
+
+
+async def _pull_request(ctx: ToolContext, params: PullRequestOfWorktree) -> FinishedWork:
+    body = PullRequestBody(
+        title=params.title,
+        body=params.body,
+        draft=params.draft,
+        dry_run=params.dry_run,
+        expected_address=ctx.expected.get("address"),
+        **_expected(ctx),
+    )
+    return _result(await ctx.services.finishing.pull_request(ctx.caller, params.worktree_id, body))
+
+
+async def _address(folder: WorktreeFolder) -> str:
+    """Returns the address that the branch would be sent to; empty if there is none."""
+    try:
+        return (await find_remote(folder, folder.branch)).shown
+    except Conflict:
+        return ""
 
 
 def _expected(ctx: ToolContext) -> dict[str, Any]:
@@ -152,7 +191,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "agor_worktrees_update_branch",
-        "Bring the base's new commits into a worktree's branch. A conflict changes nothing.",
+        "Bring in the base's new commits. A conflict changes nothing.",
         UpdateBranch,
         RESULT,
         _update,
@@ -161,7 +200,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "agor_worktrees_merge",
-        "Merge a worktree's branch into its base. A person decides.",
+        "Merge a branch into its base. A person decides.",
         MergeWorktree,
         RESULT,
         _merge,
@@ -170,11 +209,20 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "agor_worktrees_push",
-        "Push a worktree's branch. A person decides.",
+        "Push a branch. A person decides.",
         PushWorktree,
         RESULT,
         _push,
         _push_claim,
+        "change",
+    ),
+    Tool(
+        "agor_worktrees_pull_request",
+        "Push, then open or update a pull request. A person decides.",
+        PullRequestOfWorktree,
+        RESULT,
+        _pull_request,
+        _pull_request_claim,
         "change",
     ),
 )

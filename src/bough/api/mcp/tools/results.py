@@ -165,7 +165,8 @@ CURRENT = SESSION | {
     "properties": {**SESSION["properties"], "worktree": {"type": ["object", "null"]}, "repo": {"type": "object"}}
 }
 WORKTREE = _object(["worktree_id", "path"], worktree_id="string", path="string", branch=MAYBE, status="string")
-FINISHED = _object(["action"], action="string")
+# The fields of `FinishedWork` are not described: the list has to be short.
+FINISHED = _object([])
 TASK = _object(["task_id", "status"], task_id="string", session_id="string", status="string", result=MAYBE)
 
 

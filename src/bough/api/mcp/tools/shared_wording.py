@@ -12,7 +12,7 @@ from bough.model.session import Session
 
 LONGEST_QUOTE = 60
 
-Id = Annotated[str, Meta(description="Id or unique prefix.")]
+Id = Annotated[str, Meta(description="Id or prefix.")]
 Agent = Annotated[str | None, Meta(description=f"{usual_agents()} …; inherited by default.")]
 
 

@@ -13,6 +13,7 @@ import {
 } from "lucide-react";
 import { createContext, type ReactNode, useContext } from "react";
 import { useLocation } from "wouter";
+import { useOverlaps } from "@/api/queries";
 import type { Board, Card } from "@/api/types";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
@@ -62,6 +63,7 @@ export function CardHead({
   level?: "h2" | "h3";
 }) {
   const { worktree, repo } = card;
+  const overlaps = useOverlaps(worktree?.id);
   return (
     <div className={css.head}>
       {handle}
@@ -78,6 +80,15 @@ export function CardHead({
           {worktree?.setupError && (
             <Badge tone="failed" title={worktree.setupError}>
               Setup failed
+            </Badge>
+          )}
+          {overlaps.length > 0 && (
+            <Badge
+              tone="waiting"
+              title={overlaps.map(({ name, files }) => `${name}: ${files.join(", ")}`).join("\n")}
+            >
+              Overlaps {overlaps[0]?.name}
+              {overlaps.length > 1 && ` +${overlaps.length - 1}`}
             </Badge>
           )}
           <bdi>{worktree ? within(worktree.path, repo.path) : repo.path}</bdi>

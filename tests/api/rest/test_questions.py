@@ -302,7 +302,7 @@ async def test_a_question_survives_a_kill(tmp_path: Path, before: str) -> None:
             assert (ended["status"], ended["attempt"]) == ("completed", 1)
             (text,) = await client.texts(session)
             assert text.splitlines() == [
-                'You answered accept {"key":"hunter2-hunter2","name":"web","region":"eu"}.',
+                'You answered accept {"key":"***","name":"web","region":"eu"}.',
                 "end",
             ]
 

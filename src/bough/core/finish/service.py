@@ -101,10 +101,11 @@ class Finishing:
 
     async def _is_inside(self, row: Worktree) -> bool:
         """Returns whether a worktree can be read: it is ready, and leads nowhere else."""
-        with contextlib.suppress(Denied):
+        try:
             await self._checkpoints.check_folder(row.path)
-            return row.status == "ready"
-        return False
+        except Denied:
+            return False
+        return row.status == "ready"
 
     async def commit(self, caller: Caller, worktree_id: str, body: CommitBody) -> Finished:
         """Commits chosen files."""
@@ -176,12 +177,12 @@ class Finishing:
 
     async def close(self) -> None:
         """Waits for operations that nobody waits for anymore, and cancels those that take too long."""
-        if self._running:
-            _, late = await asyncio.wait(self._running, timeout=CLOSE_WITHIN)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
+        if not self._running:
+            return
+        _, late = await asyncio.wait(self._running, timeout=CLOSE_WITHIN)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     # Steps of every operation
 

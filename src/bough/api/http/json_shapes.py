@@ -77,6 +77,11 @@ APPROVAL: dict[str, Json] = {
         },
     },
     "decidedBy": DECIDER,
+    "answer": {
+        "type": ["object", "null"],
+        "properties": {"action": TEXT, "content": {"type": "object"}},
+        "description": "The answer to a question, without secret values.",
+    },
     "requestId": {"type": ["string", "integer", "null"], "description": "The agent's own id for its request."},
 }
 
@@ -119,8 +124,13 @@ SHAPES: dict[str, dict[str, Json]] = {
         "arguments": {
             "type": ["object", "null"],
             "description": "Replaces the agent's arguments for a call of one of Bough's tools.",
-        }
+        },
+        "content": {
+            "type": ["object", "null"],
+            "description": "The answer to a question: values by the names of its fields.",
+        },
     },
+    "FinishRefusal": {"details": {"type": "object", "description": "Details of the error."}},
     "Call": {
         "arguments": {"type": "object", "description": "The arguments of the call."},
         "outcome": {"type": "object", "description": "The result, or `code` and `message` of the error."},

@@ -54,6 +54,7 @@ FAILED = {
 TAGS = {
     "sessions": "Create, read, prompt, change and end sessions, and search their transcripts.",
     "trees": "Fork and spawn sessions, ask side questions, wait, and limit what a tree may use.",
+    "reviews": "Read changes against their base, draft comments on them, and send them as one prompt.",
     "races": "Give one prompt to several agents and keep one result.",
     "tasks": "Read, edit, move and cancel prompts and their turns.",
     "approvals": "List and decide what agents ask for.",
@@ -121,7 +122,7 @@ def _corrected(schema: Json) -> Json:
         operation["responses"]["default"] = FAILED
         if (path, method) in CONTENTS:
             operation["responses"]["200"]["content"] = CONTENTS[path, method]
-        if method in ("delete", "patch", "put"):
+        if method != "post" and "parameters" in operation:
             # Only requests that create something use the key; repeating a removal or a change has no further effect.
             operation["parameters"] = [
                 parameter for parameter in operation["parameters"] if parameter["name"] != "Idempotency-Key"

@@ -19,6 +19,7 @@ from bough.core.finish.requests import (
     UpdateBody,
 )
 from bough.core.finish.state import FinishState
+from bough.errors import Conflict
 
 # The longest that a request waits for a survey.
 LONGEST_WAIT = 10.0
@@ -30,11 +31,17 @@ FAILS = errors(404, 409, 413, 429)
     responses=errors(404, 409),
     summary="Get how far the work in a worktree is from being finished",
 )
-async def get_finish(services: Services, worktree_id: Id) -> FinishState:
-    return await services.finishing.state(worktree_id)
+async def get_finish(services: Services, worktree_id: Id) -> FinishState | None:
+    """Null while the worktree is being created or removed, and afterwards."""
+    try:
+        return await services.finishing.state(worktree_id)
+    except Conflict as error:
+        if error.code not in ("worktree_busy", "worktree_removed"):
+            raise
+        return None
 
 
-@get("/worktrees/overlaps", summary="List the worktrees that changed the same files")
+@get("/worktrees/overlaps", responses=errors(), summary="List the worktrees that changed the same files")
 async def list_overlaps(
     services: Services,
     wait: Annotated[

@@ -13,6 +13,7 @@ from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.worktree.find import ExactWorktreeId, WorktreeId
+from bough.errors import Conflict
 
 # A preview lists at most this many files.
 MOST_FILES = 20
@@ -23,7 +24,10 @@ Force = Annotated[bool, typer.Option("--force", help="Continue while a turn runs
 
 def status(ctx: CommandContext, worktree: WorktreeId) -> None:
     """Show how far the work in a worktree is: what is not committed, pushed or merged yet."""
-    ctx.show(ctx.client.get(path("worktrees", worktree, "finish")), _print_state)
+    state = ctx.client.get(path("worktrees", worktree, "finish"))
+    if state.value is None:
+        raise Conflict("worktree_busy", f"Worktree {worktree} is being created or removed, or is gone.")
+    ctx.show(state, _print_state)
 
 
 def _print_state(state: Json) -> None:

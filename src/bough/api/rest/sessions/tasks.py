@@ -7,7 +7,7 @@ from typing import Annotated
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKey, Services, errors, with_key
 from bough.api.rest.sessions.sessions import TaskList, TaskStatusFilter
 from bough.core.checkpoints.take import TaskWithFiles
 from bough.core.sessions.tasks import TaskPatch
@@ -51,11 +51,14 @@ async def cancel_task(services: Services, caller: Caller, task_id: Id) -> Task:
 @post(
     "/tasks/{task_id:str}/retry",
     status_code=202,
-    responses=errors(404, 409, 429),
+    responses=errors(404, 409, 413, 429),
     summary="Send the prompt of a failed or cancelled task again, with its files",
 )
-async def retry_task(services: Services, caller: Caller, task_id: Id) -> Task:
-    return await services.tasks.retry(caller, task_id)
+async def retry_task(
+    services: Services, caller: Caller, task_id: Id, data: JSONBody[OptionalKey | None] = None
+) -> Task:
+    key = data.idempotency_key if data is not None else None
+    return await services.tasks.retry(with_key(caller, key), task_id)
 
 
 router = Router("/api", route_handlers=[list_tasks, get_task, patch_task, cancel_task, retry_task], tags=["tasks"])

@@ -416,11 +416,12 @@ async def test_a_broken_repository_delays_nothing(server: Running) -> None:
     assert task["checkpoints"]["before"]["note"].startswith("No checkpoint: git status failed")
 
 
-async def test_without_git(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_git(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """W4: Tasks still run if git is no longer installed."""
     session = await opened(server, server.repo())
     await ask(server, session, "[[say hello]]")
-    monkeypatch.setenv("PATH", str(tmp_path))
+    # Not below /tmp: where agents left a `.git` there, everything below counts as theirs.
+    monkeypatch.setenv("PATH", "/nonexistent")
     task = await ask(server, session, "[[say hello]]")
     assert "The program git was not found" in task["checkpoints"]["before"]["note"]
     assert task["gitBefore"] is None

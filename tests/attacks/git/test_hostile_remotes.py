@@ -158,6 +158,6 @@ async def test_an_address_that_names_a_program_is_refused(tmp_path: Path, addres
 )
 def test_addresses_of_remotes(address: str, protocol: str, host: str | None, project: str | None) -> None:
     """F4: Addresses are understood as git does, and shown without a password."""
-    remote = parse_remote("origin", address, "/srv/work/repo")
+    remote = parse_remote("origin", address, "/srv/code/repo")
     assert (remote.protocol, remote.host, remote.project) == (protocol, host, project)
     assert "secret" not in remote.shown

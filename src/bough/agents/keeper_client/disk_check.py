@@ -9,7 +9,7 @@ from pathlib import Path
 from bough.errors import AgentFailed, Busy
 
 DISK_ERRORS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-"""What a disk says that is broken, full or read-only. It may work again later."""
+"""The errors of a disk that is broken, full or read-only. It may work again later."""
 # A disk that is nearly full still takes a byte, but not what a keeper writes.
 PROBE = bytes(4096)
 NAME = ".disk-check"

@@ -1,4 +1,4 @@
-"""What routes need of the server that received a request. Every request carries it, so that routes know no server and
+"""Holds the parts of the server that routes need. Every request carries it, so that routes know no server and
 one application serves any number of them."""
 
 from __future__ import annotations

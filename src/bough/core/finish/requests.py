@@ -124,7 +124,7 @@ class FinishRefusal(msgspec.Struct, rename="camel"):
 
 
 class Finished(msgspec.Struct, rename="camel"):
-    """What an operation did or, as a preview, would do. `steps` says it in sentences.
+    """Tells what an operation did or, as a preview, would do. `steps` says it in sentences.
 
     - `refusal`: only in previews: why it would be refused.
     - `sha`: the resulting commit, null in previews.

@@ -19,7 +19,7 @@ LEAVES = "It changes a branch that others use, or sends commits with the person'
 
 
 class FinishedWork(msgspec.Struct, rename="camel"):
-    """What was done or, with dryRun, would be."""
+    """Says what was done or, with dryRun, would be."""
 
     action: str
     steps: list[str]

@@ -37,7 +37,7 @@ class _WaitingRequest(msgspec.Struct):
 
 
 class _Notice(msgspec.Struct, rename="camel"):
-    """What an agent says about its own requests: which one it cancels, or which question is done."""
+    """An agent's word about its own requests: which one it cancels, or which question is done."""
 
     request_id: RequestId = None
     elicitation_id: str | None = None

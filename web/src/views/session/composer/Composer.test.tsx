@@ -49,7 +49,7 @@ describe("the composer", () => {
     expect(sent).toHaveLength(0);
     fireEvent.keyDown(field(), { key: "Enter" });
     await waitFor(() => expect(field().value).toBe(""));
-    expect(await sent[0]!.json()).toEqual({ resume: true, text: "hello" });
+    expect(await sent[0]!.json()).toEqual({ resume: true, makeRoom: true, text: "hello" });
   });
 
   it("keeps a refused prompt, shows the error, and retries it as the same prompt", async () => {

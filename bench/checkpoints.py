@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.support import measure
 from bench.support.report import Result, Row, duration, slower
-from bough.git import checkpoint_refs
+from bough.git.refs import checkpoint_refs
 from bough.git.working_copy.folder_state import state
 from bough.git.working_copy.restore import apply, plan
 from bough.git.working_copy.snapshot import FRESH, Memory, take

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from bough.errors import Conflict, Invalid
-from bough.git.checkpoint_refs import drop, held, keep, ref_name, sweep
+from bough.git.refs.checkpoint_refs import drop, held, keep, ref_name, sweep
 from bough.git.threads import in_thread
 from bough.git.working_copy.restore import RestorePlan, apply, checked_path, plan
 from bough.git.working_copy.snapshot import scratch_index, take, working_copy

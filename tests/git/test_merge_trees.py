@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bough.errors import Conflict
+from bough.git.finish.merge import identity
 from bough.git.finish.merge_trees import merge_trees, rebase
-from bough.git.merge import identity
 from tests.support.repos import git, make_repo
 
 

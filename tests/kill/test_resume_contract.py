@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from bough.errors import Internal
-from bough.git import checkpoint_refs
+from bough.git.refs import checkpoint_refs
 from tests.core.helpers import open_session
 from tests.support.client import Client, Json
 from tests.support.eventually import eventually

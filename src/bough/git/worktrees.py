@@ -13,8 +13,8 @@ from typing import Literal
 import msgspec
 
 from bough.errors import Conflict, Invalid
-from bough.git.branches import is_noted, set_upstream
 from bough.git.paths import is_there, real, relative
+from bough.git.refs.branches import is_noted, set_upstream
 from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
 from bough.git.safe.location import find

@@ -8,15 +8,17 @@ from pathlib import Path
 
 from bough.core.worktrees.creation.setup import copy_ignored
 from bough.errors import BoughError
-from bough.git import checkpoint_refs, merge, worktree_recovery, worktrees
+from bough.git import worktree_recovery, worktrees
 from bough.git.commit_diff import compare
-from bough.git.default_branch import default_branch
+from bough.git.finish import merge
 from bough.git.finish.commit import commit, plan_commit, uncommitted
 from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
 from bough.git.finish.merge_trees import merge_trees, rebase
 from bough.git.finish.move import move_branch, move_checkout, touched_files
 from bough.git.finish.remotes import find_remote, parse_remote
 from bough.git.finish.transfer import fetch, push, remote_tip
+from bough.git.refs import checkpoint_refs
+from bough.git.refs.default_branch import default_branch
 from bough.git.run import git
 from bough.git.working_copy.diff import diff
 from bough.git.working_copy.folder_state import inspect, state, top_level

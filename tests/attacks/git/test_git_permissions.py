@@ -10,7 +10,8 @@ import pytest
 
 from bough.core.worktrees.git_permissions import GitPermissionsPatch
 from bough.errors import BoughError, Conflict, Denied
-from bough.git import merge, worktrees
+from bough.git import worktrees
+from bough.git.finish import merge
 from bough.git.run import GitFailed
 from bough.git.safe import forbid_programs, permissions
 from bough.git.safe.location import find

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bough.core.finish.service import Finishing
+from bough.core.finish.operations import Operations
 from bough.errors import Conflict
 from tests.api.error_responses import refused
 from tests.api.worktree_helpers import at, commit, head, hook, made
@@ -99,7 +99,7 @@ async def test_a_request_repeated_after_a_kill_acts_once(
         raise Conflict("killed", "The server was killed.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Finishing, "_record", killed)
+        patch.setattr(Operations, "_record", killed)
         refused(await server.client.http.post(path, json=body), 409, "killed")
     branch = work.folder if verb == "commit" else work.main
     sha = head(branch)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bough.core.finish import update
-from bough.core.finish.service import Finishing
+from bough.core.finish.operations import Operations
 from bough.errors import Conflict
 from bough.git import run
 from bough.git.finish import conflicts, transfer
@@ -166,7 +166,7 @@ async def test_a_prompt_repeated_after_a_kill_is_sent_once(server: Running, monk
         raise Conflict("killed", "The server was killed.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Finishing, "_record", killed)
+        patch.setattr(Operations, "_record", killed)
         path = f"/api/worktrees/{work.worktree['id']}/update"
         refused(await server.client.http.post(path, json=body), 409, "killed")
     tasks = f"/api/sessions/{session['id']}/tasks"

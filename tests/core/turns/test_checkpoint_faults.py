@@ -9,7 +9,7 @@ import pytest
 
 from bough.core.checkpoints.take import Checkpoints, FolderState
 from bough.errors import Internal
-from bough.git import checkpoint_refs
+from bough.git.refs import checkpoint_refs
 from tests.core.helpers import add_agent, messages, open_session
 from tests.support.client import Json
 from tests.support.eventually import eventually

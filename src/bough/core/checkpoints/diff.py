@@ -9,8 +9,8 @@ from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS, TASKS
 from bough.core.store.transactions import Store
 from bough.errors import Conflict
-from bough.git import checkpoint_refs as refs
 from bough.git.commit_diff import compare
+from bough.git.refs import checkpoint_refs as refs
 from bough.git.working_copy.diff import Diff
 from bough.git.working_copy.restore import checked_path
 from bough.git.working_copy.snapshot import SnapshotTooLarge

@@ -7,7 +7,7 @@ import structlog
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Store
 from bough.errors import BoughError
-from bough.git import checkpoint_refs as refs
+from bough.git.refs import checkpoint_refs as refs
 from bough.model.checkpoint import Checkpoint
 from bough.model.values.times import before
 

@@ -20,8 +20,8 @@ from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.core.transcripts import agent_notes
 from bough.errors import BoughError, Conflict, Unavailable
-from bough.git import checkpoint_refs as refs
 from bough.git.decode import shown
+from bough.git.refs import checkpoint_refs as refs
 from bough.git.threads import in_thread
 from bough.git.working_copy.restore import RestorePlan, apply, changed_paths, differences, empty_or_missing, plan
 from bough.model import message

@@ -20,7 +20,7 @@ from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import BoughError, Denied
-from bough.git import checkpoint_refs as refs
+from bough.git.refs import checkpoint_refs as refs
 from bough.git.working_copy.folder_state import state as git_state
 from bough.git.working_copy.snapshot import Snapshot, SnapshotLimits, SnapshotTooLarge, take
 from bough.git.workspace import check_workspace

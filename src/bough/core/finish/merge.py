@@ -13,12 +13,12 @@ from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, ref
 from bough.core.finish.once import Foresee
 from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, counted, nothing
 from bough.errors import Conflict
-from bough.git.branches import is_noted
 from bough.git.decode import lines, shown
 from bough.git.finish.commit import checked_message
+from bough.git.finish.merge import identity
 from bough.git.finish.merge_trees import merge_trees, tree_of
 from bough.git.finish.move import move_branch, move_checkout, touched_files, unfinished
-from bough.git.merge import identity
+from bough.git.refs.branches import is_noted
 from bough.git.run import git
 from bough.git.working_copy.snapshot import working_copy
 from bough.git.worktrees import common_folder, resolve

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bough.core.finish.folder import WorktreeFolder, find_remote
 from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
 from bough.errors import BoughError, Conflict
-from bough.git.branches import set_upstream
 from bough.git.finish.transfer import push, tracking_ref
+from bough.git.refs.branches import set_upstream
 from bough.git.run import git
 from bough.git.working_copy.status import files
 from bough.git.worktrees import resolve

@@ -12,10 +12,10 @@ from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, counted
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.conflicts import abort_conflict, leave_in_conflict
+from bough.git.finish.merge import identity
 from bough.git.finish.merge_trees import MergedTree, merge_trees, rebase
 from bough.git.finish.move import move_checkout, touched_files
 from bough.git.finish.transfer import fetch, tracking_ref
-from bough.git.merge import identity
 from bough.git.run import git
 from bough.git.worktrees import resolve
 from bough.model.values.visible import visible

@@ -15,7 +15,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find_program import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
-from bough.core.policy.operator_limits import check_servers, check_variables
+from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
 from bough.core.sessions.audit_rights import audit_rights
 from bough.core.sessions.list_sessions import SessionPages

@@ -11,8 +11,8 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find_program import startable
 from bough.core.environment.variables import checked_env
+from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.network_reach import session_env
-from bough.core.policy.operator_limits import check_servers, check_variables
 from bough.core.policy.sandbox_choice import sandbox_of_branch
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue

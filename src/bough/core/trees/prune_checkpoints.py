@@ -14,7 +14,7 @@ from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Change, Store
 from bough.core.trees.race.records import is_checkpoint_needed
 from bough.errors import BoughError
-from bough.git.checkpoint_refs import drop, sweep
+from bough.git.refs.checkpoint_refs import drop, sweep
 from bough.git.working_copy.snapshot import working_copy
 from bough.model.checkpoint import Checkpoint
 from bough.model.session import Caller

@@ -18,8 +18,8 @@ from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
 from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, Denied, Internal, Invalid
-from bough.git.checkpoint_refs import drop
 from bough.git.paths import is_folder
+from bough.git.refs.checkpoint_refs import drop
 from bough.git.safe.permissions import forget, register_bare
 from bough.git.working_copy.folder_state import InspectedFolder, inspect, top_level
 from bough.model.message import raw

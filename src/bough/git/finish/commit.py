@@ -11,9 +11,9 @@ import msgspec
 
 from bough.errors import Conflict, Invalid
 from bough.git.decode import shown
+from bough.git.finish.merge import identity
 from bough.git.finish.merge_trees import tree_of
 from bough.git.finish.move import head_ref, unfinished
-from bough.git.merge import identity
 from bough.git.paths import read_start
 from bough.git.run import GitFailed, Needs, filters_off, git
 from bough.git.safe import permissions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.git.decode import lines
-from bough.git.default_branch import default_branch
+from bough.git.refs.default_branch import default_branch
 from bough.git.run import GitFailed, git
 from bough.git.safe.location import is_bare as looks_bare
 from bough.model.repo import GitState, RepoKind

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.api.mcp.tools import basic, finish, read, session, worktrees
+from bough.api.mcp.tools import basic, create_update_stop, finish, read, worktrees
 from bough.api.mcp.tools.base import Tool
 
 TOOLS: tuple[Tool[Any], ...] = (
-    *session.TOOLS,
+    *create_update_stop.TOOLS,
     *read.TOOLS,
     *worktrees.TOOLS,
     *finish.TOOLS,

@@ -34,8 +34,8 @@ from bough.core.worktrees.records import usable
 from bough.core.worktrees.removal.recover import how_to_recover
 from bough.core.worktrees.service import Worktrees
 from bough.errors import BoughError, Conflict, Unavailable
-from bough.git import checkpoint_refs as refs
-from bough.git import merge
+from bough.git.finish import merge
+from bough.git.refs import checkpoint_refs as refs
 from bough.git.repo_lock import alone
 from bough.git.working_copy.restore import RestorePlan, apply, plan
 from bough.git.working_copy.status import files

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from bough.errors import Conflict, Invalid
-from bough.git.merge import Merged
+from bough.git.finish.merge import Merged
 from bough.git.working_copy.diff import Diff
 from bough.model.message import raw
 from bough.model.race import RaceRow

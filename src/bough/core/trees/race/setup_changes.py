@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.git import checkpoint_refs as refs
 from bough.git.finish.own_changes import Preparation
+from bough.git.refs import checkpoint_refs as refs
 from bough.model.checkpoint import Checkpoint
 from bough.model.race import RaceRow
 from bough.model.repo import Repo

@@ -25,7 +25,7 @@ from bough.core.trees.race.rules import LONGEST_NAME, race_name
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees
 from bough.core.worktrees.records import StartFiles
 from bough.errors import BoughError, Unavailable
-from bough.git import checkpoint_refs as refs
+from bough.git.refs import checkpoint_refs as refs
 from bough.git.working_copy.folder_state import state as git_state
 from bough.model.message import raw
 from bough.model.race import RaceRow

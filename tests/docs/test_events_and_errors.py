@@ -11,7 +11,7 @@ from bough.model.event import EVENT_TYPES, LIVE_TYPES
 ROOT = Path(__file__).parents[2]
 RAISED = re.compile(
     r"\b(?:NotFound|Invalid|TooLarge|Conflict|Denied|Unauthenticated|Busy|Unavailable|AgentFailed|AgentGone|AgentTimeout|AgentRefused"
-    r"|KeeperGone|GitFailed)\(\s*f?\"([a-z_]+)\""
+    r"|AgentLimited|KeeperGone|GitFailed)\(\s*f?\"([a-z_]+)\""
 )
 
 

@@ -46,6 +46,16 @@ class AgentRefused(AgentFailed):
         self.data = data
 
 
+class AgentLimited(AgentFailed):
+    """A limit of the agent's account or of its model's service ended the turn. `ends_at` is when the agent says that it
+    ends; `is_usage` tells that the account's allowance is used up, rather than that there were too many requests."""
+
+    def __init__(self, code: str, message: str, *, is_usage: bool, ends_at: str | None, **details: Any) -> None:
+        super().__init__(code, message, is_usage=is_usage, ends_at=ends_at, **details)
+        self.is_usage = is_usage
+        self.ends_at = ends_at
+
+
 def command_name(command: Sequence[str]) -> str:
     """Returns the name of an agent in messages: its command without the program's folder."""
     name = shlex.join([os.path.basename(command[0]), *command[1:]])

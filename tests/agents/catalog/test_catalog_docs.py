@@ -25,6 +25,7 @@ from bough.agents.catalog.entry import (
     ToolVocabulary,
     TourPrompts,
 )
+from bough.agents.catalog.limit_vocabulary import LimitVocabulary
 from bough.model.session import MODES
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -43,6 +44,7 @@ SECTIONS = {
     "sandbox": SandboxNeeds,
     "corrections": Corrections,
     "quirks": Quirks,
+    "limits": LimitVocabulary,
     "tools": ToolVocabulary,
     "tools.mcp": McpVocabulary,
     "examples": ExamplePrompt,

@@ -17,7 +17,8 @@ script is the last text block of the last user message (agents merge an unanswer
     [[tools]]               list the names of the offered tools
     [[big N]]               say N characters, in large pieces
     [[end REASON]]          end the response early: max_tokens, or refusal
-    [[http STATUS KIND]]    answer with that HTTP error, of that kind if one is given
+    [[http STATUS KIND]]    answer with that HTTP error, of that kind if one is given; {"headers": {…}, "error": {…}}
+                            after it adds headers and fields of the error
     [[hang SECONDS]]        send nothing for SECONDS
     [[gate NAME]]           send nothing until `POST /_fake/open/NAME`
 

@@ -148,8 +148,9 @@ def _big(_conversation: Conversation, text: str) -> Iterator[Step]:
 
 
 def _http(_conversation: Conversation, text: str) -> Iterator[Step]:
-    status, _, kind = text.partition(" ")
-    yield Step("http", kind, status=int(status or 500))
+    words, brace, rest = text.partition("{")
+    status, _, kind = words.strip().partition(" ")
+    yield Step("http", kind, arguments=json.loads(brace + rest) if brace else {}, status=int(status or 500))
 
 
 _VERBS: dict[str, Callable[[Conversation, str], Iterator[Step]]] = {

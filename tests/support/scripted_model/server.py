@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,15 +51,16 @@ class Exchange:
     def target(self) -> str:
         return f"{self.path}?{self.query}" if self.query else self.path
 
-    async def start(self, status: int, kind: str) -> None:
+    async def start(self, status: int, kind: str, more: Mapping[str, str] | None = None) -> None:
         headers = [(b"content-type", kind.encode()), (b"cache-control", b"no-cache")]
+        headers += [(name.lower().encode(), value.encode()) for name, value in (more or {}).items()]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def write(self, data: bytes, *, more: bool = True) -> None:
         await self.send({"type": "http.response.body", "body": data, "more_body": more})
 
-    async def answer(self, data: Any, status: int = 200) -> None:
-        await self.start(status, "application/json")
+    async def answer(self, data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        await self.start(status, "application/json", headers)
         await self.write(msgspec.json.encode(data), more=False)
 
     async def hung_up(self) -> None:
@@ -163,7 +164,7 @@ class ScriptedServer:
         entry = self.book.conversation(exchange.method, exchange.target, exchange.headers, body, conversation, does)
         failure = next((step for step in steps if step.kind == "http"), None)
         if failure is not None:
-            await exchange.answer(_error(failure), failure.status)
+            await exchange.answer(_error(failure), failure.status, failure.arguments.get("headers"))
         elif conversation.stream:
             await self._stream(exchange, entry, writer, steps)
         else:
@@ -234,7 +235,7 @@ def _error(failure: Step) -> Json:
         "code": kind or status,
         "status": kind or "UNAVAILABLE",
     }
-    return {"type": "error", "error": about}
+    return {"type": "error", "error": about | failure.arguments.get("error", {})}
 
 
 def _models() -> Json:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from bough.agents.catalog.limit_vocabulary import LimitVocabulary
 from bough.agents.catalog.question_vocabulary import QuestionVocabulary
 from bough.errors import Invalid
 from bough.model.session import RANK, PermissionMode
@@ -302,6 +303,7 @@ class CatalogEntry(_Table):
     quirks: Quirks = msgspec.field(default_factory=Quirks)
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)
     questions: QuestionVocabulary = msgspec.field(default_factory=QuestionVocabulary)
+    limits: LimitVocabulary = msgspec.field(default_factory=LimitVocabulary)
     # Ids of the agent's config options, if it has them.
     mode_option: str | None = None
     model_option: str | None = None

@@ -98,7 +98,7 @@ def _check_patterns(entry: CatalogEntry, path: Path) -> None:
     by_file = (*entry.login.contents.values(), *entry.login.named_in.values())
     of_logins = [pattern for patterns in by_file for pattern in patterns]
     of_texts = (*quirks.failures, *quirks.unauthenticated, *quirks.unauthorized, *quirks.broken, *quirks.noise)
-    for pattern in (*of_texts, *of_logins):
+    for pattern in (*of_texts, *of_logins, *entry.limits.patterns()):
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:

@@ -15,6 +15,7 @@ from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentGone, AgentRefused
 from bough.agents.stderr import telling_line
 from bough.core.live_agents.error_causes import cause, says_nothing, unwrapped
+from bough.core.live_agents.reported_limits import reported_limit
 from bough.errors import AgentFailed
 
 # The error codes of agents that need a login; some pass on the status of their model's service.
@@ -65,20 +66,28 @@ class FailureDetector:
         if any(re.search(pattern, last_text) for pattern in quirks.unauthenticated):
             raise self.login_needed(last_text)
         if self._failed or any(re.search(pattern, last_text) for pattern in quirks.failures):
+            if (limit := reported_limit(self._entry, last_text, quotation=self._quoted(last_text))) is not None:
+                raise limit
             raise AgentFailed("agent_error", self._quoted(last_text or "The turn failed."), agent=self._entry.name)
 
     @contextlib.contextmanager
     def explained(self) -> Generator[None]:
-        """Rewords an agent's error: a missing login becomes the next step, any other error the agent's own words."""
+        """Rewords an agent's error: a missing login or a limit becomes the next step, any other error the agent's own
+        words."""
         try:
             yield
         except AgentRefused as error:
             words = cause(error)
             if says_nothing(words) and (line := telling_line(str(error.details.get("stderr") or ""), errors=True)):
                 words = f"{words}: {line}".lstrip(": ")
-            if error.rpc_code in LOGIN_NEEDED or any(
-                re.search(pattern, words) for pattern in self._entry.quirks.unauthorized
-            ):
+            if error.rpc_code in LOGIN_NEEDED:
+                raise self.login_needed(words) from error
+            limit = reported_limit(
+                self._entry, words, quotation=self._quoted(words), rpc_code=error.rpc_code, data=error.data
+            )
+            if limit is not None:
+                raise limit from error
+            if any(re.search(pattern, words) for pattern in self._entry.quirks.unauthorized):
                 raise self.login_needed(words) from error
             raise AgentRefused(
                 error.code, self._quoted(words), agent_message=error.agent_message, **error.details

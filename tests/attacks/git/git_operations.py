@@ -159,7 +159,7 @@ async def push_and_fetch(cwd: str) -> None:
     with contextlib.suppress(BoughError):
         await find_remote(cwd, "main")
     target = parse_remote("pushed", str(remote), cwd)
-    await push(cwd, target, "sent", head, rewrite=True)
+    await push(cwd, target, "sent", head, "")
     assert await remote_tip(cwd, target, "sent") == head
     assert await fetch(cwd, target, "sent") == head
 

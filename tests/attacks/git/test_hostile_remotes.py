@@ -72,7 +72,7 @@ async def test_a_push_to_a_hostile_folder_runs_nothing(tmp_path: Path) -> None:
     sha = git(attacked.repo, "rev-parse", "HEAD").strip()
     remote = parse_remote("origin", str(attacked.remote), cwd)
     attacked.mark.unlink(missing_ok=True)
-    await push(cwd, remote, "sent", sha, rewrite=False)
+    await push(cwd, remote, "sent", sha)
     assert await remote_tip(cwd, remote, "sent") == sha
     assert await fetch(cwd, remote, "sent") == sha
     assert attacked.ran() == ""
@@ -107,7 +107,7 @@ async def test_a_folder_that_is_a_partial_clone_runs_nothing(
         # The variable that newer gits know has no effect.
         monkeypatch.setattr(transfer, "_NO_FETCH", "GIT_NO_LAZY_FETCH=0 GIT_ALLOW_PROTOCOL=none")
     with pytest.raises(GitFailed):
-        await push(str(repo), parse_remote("origin", str(remote), str(repo)), "main", sha, rewrite=False)
+        await push(str(repo), parse_remote("origin", str(remote), str(repo)), "main", sha)
     assert not mark.exists(), mark.read_text()
 
 

@@ -63,6 +63,51 @@ async def test_a_rewritten_branch_needs_consent(server: Running) -> None:
     assert tip(remote) == theirs
 
 
+async def test_an_agent_does_not_decide_what_a_push_replaces(server: Running) -> None:
+    """F4: A rewriting push replaces what Bough itself pushed or fetched, whatever an agent writes into refs/remotes."""
+    work, remote = await pushable(server)
+    commit(work.folder, "one.txt")
+    await work.do("push")
+    other = work.main.parent / "other"
+    git(work.main.parent, "clone", "--quiet", "--branch", "feature", str(remote), str(other))
+    theirs = commit(other, "theirs.txt")
+    git(other, "push", "--quiet")
+    git(work.folder, "commit", "--quiet", "--amend", "-m", "Other words.")
+    git(work.folder, "fetch", "--quiet", str(remote), "+refs/heads/feature:refs/remotes/origin/feature")
+    path = f"/api/worktrees/{work.worktree['id']}/push"
+    answer = await server.client.http.post(path, json={"rewrite": True})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "push_rejected")
+    assert tip(remote) == theirs
+    await work.do("push", replaces=theirs)
+    assert tip(remote) == head(work.folder)
+
+
+async def test_commits_that_bough_never_saw_are_replaced_by_their_name_only(server: Running) -> None:
+    """F4: A branch that was pushed by hand is replaced once a person names its last commit; the refusal tells it."""
+    work, remote = await pushable(server)
+    theirs = commit(work.folder, "one.txt")
+    git(work.folder, "push", "--quiet", "origin", "feature")
+    git(work.folder, "commit", "--quiet", "--amend", "-m", "Other words.")
+    error = await work.refused("push", "push_rejected", rewrite=True)
+    assert error["details"]["sha"] == theirs and tip(remote) == theirs
+    answer = await server.client.http.post(f"/api/worktrees/{work.worktree['id']}/push", json={"replaces": "HEAD"})
+    assert answer.status_code == 400
+    await work.refused("push", "push_rejected", remote="origin", rewrite=True)
+    await work.do("push", rewrite=True, replaces=theirs)
+    assert tip(remote) == head(work.folder)
+
+
+async def test_a_rewrite_of_older_commits_needs_no_name(server: Running) -> None:
+    """F4: A rewriting push loses nothing if the remote's commits are part of the branch, or it has no such branch."""
+    work, remote = await pushable(server)
+    commit(work.folder, "one.txt")
+    await work.do("push", rewrite=True, dryRun=True)
+    git(work.folder, "push", "--quiet", "origin", "feature")
+    commit(work.folder, "two.txt")
+    await work.do("push", rewrite=True)
+    assert tip(remote) == head(work.folder)
+
+
 async def test_a_push_without_a_remote_is_refused(server: Running) -> None:
     """F4: Without a remote, or with one that has another name, a push says what is missing."""
     work = await start(server)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from bough.core.finish.commit import ProposedMessage
 from bough.core.finish.folder import WorktreeFolder, find_base, find_remote
 from bough.core.finish.push import plan_push
+from bough.core.finish.remote_branches import RemoteBranches
 from bough.core.finish.requests import Finished, FinishPlan, PullRequest, PullRequestBody, PushBody, counted
 from bough.errors import Conflict, Invalid
 from bough.git.decode import shown
@@ -22,7 +23,9 @@ LONGEST_BODY = 60_000
 MOST_COMMITS = 50
 
 
-async def plan_pull_request(folder: WorktreeFolder, body: PullRequestBody, proposed: ProposedMessage) -> FinishPlan:
+async def plan_pull_request(
+    folder: WorktreeFolder, body: PullRequestBody, proposed: ProposedMessage, remote_branches: RemoteBranches
+) -> FinishPlan:
     """Plans a push and a pull request. Asks the server whether one is open, if a program of the person's can."""
     branch = folder.own_branch
     base = await find_base(folder, body.base)
@@ -36,8 +39,13 @@ async def plan_pull_request(folder: WorktreeFolder, body: PullRequestBody, propo
     push = await plan_push(
         folder,
         PushBody(
-            remote=body.remote, rewrite=body.rewrite, dry_run=body.dry_run, expected_address=body.expected_address
+            remote=body.remote,
+            rewrite=body.rewrite,
+            replaces=body.replaces,
+            dry_run=body.dry_run,
+            expected_address=body.expected_address,
         ),
+        remote_branches,
     )
     forge = find_forge(await find_remote(folder, branch, body.remote))
     title, text = _checked(body, *propose_request(proposed, log.split("\n")[:-1], total))

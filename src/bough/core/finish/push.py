@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bough.core.finish.folder import WorktreeFolder, find_remote
+from bough.core.finish.remote_branches import RemoteBranches
 from bough.core.finish.requests import Finished, FinishPlan, PushBody, counted
 from bough.errors import BoughError, Conflict
+from bough.git.finish.remotes import Remote
 from bough.git.finish.transfer import push, tracking_ref
 from bough.git.refs.branches import set_upstream
 from bough.git.run import git
@@ -12,7 +14,7 @@ from bough.git.working_copy.status import files
 from bough.git.worktrees import resolve
 
 
-async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
+async def plan_push(folder: WorktreeFolder, body: PushBody, remote_branches: RemoteBranches) -> FinishPlan:
     """Plans a push of the branch's commits. What is not committed stays here."""
     branch = folder.own_branch
     remote = await find_remote(folder, branch, body.remote)
@@ -23,7 +25,9 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
             "Ask again.",
         )
     finished = Finished("push", folder.row.id, body.dry_run, branch=branch, base=f"{remote.name}/{branch}")
-    known = await resolve(folder.path, tracking_ref(remote, branch))
+    rewrites = body.rewrite or body.replaces is not None
+    lease = await remote_branches.replaceable(folder, remote, branch, body.replaces) if rewrites else None
+    known = await _last_known(folder, remote, branch, remote_branches)
     if known == folder.head:
         finished.steps.append(f"Nothing new: {remote.name} had this commit of {branch} when it was last asked.")
     elif known is not None:
@@ -32,7 +36,7 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
         finished.steps.append(f"Push {commits} of {branch} to {remote.shown}.")
     else:
         finished.steps.append(f"Push {branch} as a new branch to {remote.shown}.")
-    if body.rewrite:
+    if rewrites:
         finished.steps.append("Replace commits there that are not here, unless somebody else pushed since.")
     status = await files(folder.path)
     left = len(status.changed) + len(status.untracked)
@@ -40,7 +44,8 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
         finished.steps.append(f"{counted(left, 'uncommitted file stays', 'uncommitted files stay')} here.")
 
     async def act() -> None:
-        pushed = await push(folder.path, remote, branch, folder.head, rewrite=body.rewrite)
+        pushed = await push(folder.path, remote, branch, folder.head, lease)
+        await remote_branches.note(folder, remote, branch, folder.head)
         finished.sha = pushed.sha
         if pushed.not_noted is not None:
             finished.steps.append(
@@ -52,3 +57,12 @@ async def plan_push(folder: WorktreeFolder, body: PushBody) -> FinishPlan:
             finished.steps.append(f"{branch} does not follow {remote.name}/{branch} yet. {error.message}")
 
     return FinishPlan(finished, act)
+
+
+async def _last_known(
+    folder: WorktreeFolder, remote: Remote, branch: str, remote_branches: RemoteBranches
+) -> str | None:
+    """Returns the commit that the remote had when Bough asked it last or, as far as git knows, when anybody did."""
+    noted = await remote_branches.find(folder, remote, branch)
+    sha = await resolve(folder.path, noted) if noted is not None else None
+    return sha or await resolve(folder.path, tracking_ref(remote, branch))

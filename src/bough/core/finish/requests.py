@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from bough.errors import BoughError
 FinishAction = Literal["commit", "update", "merge", "undo-merge", "push", "pull-request"]
 MergeHow = Literal["merge", "ff", "squash"]
 UpdateHow = Literal["merge", "rebase"]
+Commit = Annotated[str, msgspec.Meta(pattern="^(?:[0-9a-f]{40}|[0-9a-f]{64})$")]
 # At most this many files are listed; all are counted.
 MOST_NAMED = 200
 
@@ -66,11 +67,12 @@ class UndoMergeBody(FinishBody, kw_only=True):
 
 class PushBody(FinishBody, kw_only=True):
     """Pushes the worktree's branch to its remote. `rewrite` replaces commits there, unless somebody else pushed since
-    the last fetch or push from here. `expectedAddress` is the address of the remote that you looked at: another one is
-    refused."""
+    Bough last pushed or fetched; `replaces` is the last of the commits to replace, if others may have pushed it.
+    `expectedAddress` is the address of the remote that you looked at: another one is refused."""
 
     remote: str | None = None
     rewrite: bool = False
+    replaces: Commit | None = None
     expected_address: str | None = None
 
 
@@ -80,7 +82,7 @@ class PullRequestBody(FinishBody, kw_only=True):
     - `title`, `body`: proposed from the session and its commits by default.
     - `base`: another branch than the worktree's own base.
     - `draft`: counts only when the pull request is opened.
-    - `remote`, `rewrite`, `expectedAddress`: as for a push."""
+    - `remote`, `rewrite`, `replaces`, `expectedAddress`: as for a push."""
 
     title: str | None = None
     body: str | None = None
@@ -88,6 +90,7 @@ class PullRequestBody(FinishBody, kw_only=True):
     draft: bool = False
     remote: str | None = None
     rewrite: bool = False
+    replaces: Commit | None = None
     expected_address: str | None = None
 
 

@@ -13,6 +13,7 @@ from bough.core.finish.operations import Operations
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.pull_request import plan_pull_request
 from bough.core.finish.push import plan_push
+from bough.core.finish.remote_branches import RemoteBranches
 from bough.core.finish.requests import (
     CommitBody,
     FinishBody,
@@ -44,6 +45,7 @@ class Finishing:
         self._tasks = tasks
         self._overlaps = Overlaps()
         self._operations = Operations(store, checkpoints)
+        self._remote_branches = RemoteBranches(store)
 
     async def state(self, worktree_id: str) -> FinishState:
         """Returns how far the work is, with a proposed commit message."""
@@ -95,7 +97,8 @@ class Finishing:
             return await plan_update(folder, body, prompt, fetched)
 
         async def before(folder: WorktreeFolder) -> None:
-            shas.append(await fetch_base(folder, body))
+            noting = None if caller.kind == "session" else self._remote_branches
+            shas.append(await fetch_base(folder, body, noting))
 
         shas: list[str] = []
         fetch = before if body.fetch else None
@@ -129,7 +132,12 @@ class Finishing:
     async def push(self, caller: Caller, worktree_id: str, body: PushBody) -> Finished:
         """Pushes the worktree's branch. Takes no locks, because it changes no file and the network may be slow."""
         return await self._operations.run(
-            caller, worktree_id, "push", body, lambda folder: plan_push(folder, body), locked=False
+            caller,
+            worktree_id,
+            "push",
+            body,
+            lambda folder: plan_push(folder, body, self._remote_branches),
+            locked=False,
         )
 
     async def pull_request(self, caller: Caller, worktree_id: str, body: PullRequestBody) -> Finished:
@@ -138,7 +146,7 @@ class Finishing:
         async def plan(folder: WorktreeFolder) -> FinishPlan:
             row = folder.row
             proposed = await self._store.read(lambda tx: propose_message(tx, row.id, row.name))
-            return await plan_pull_request(folder, body, proposed)
+            return await plan_pull_request(folder, body, proposed, self._remote_branches)
 
         return await self._operations.run(caller, worktree_id, "pull-request", body, plan, locked=False)
 

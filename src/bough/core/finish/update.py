@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Awaitable, Callable
 
 from bough.core.finish.folder import BaseBranch, WorktreeFolder, find_base, find_remote, refuse_uncommitted
+from bough.core.finish.remote_branches import RemoteBranches
 from bough.core.finish.requests import Finished, FinishPlan, UpdateBody, counted, nothing
 from bough.errors import Conflict
 from bough.git.decode import shown
@@ -51,11 +52,15 @@ async def plan_update(folder: WorktreeFolder, body: UpdateBody, prompt: Prompt, 
     return await _plan_merge(folder, base, body, finished, prompt)
 
 
-async def fetch_base(folder: WorktreeFolder, body: UpdateBody) -> str:
-    """Fetches the base branch from its remote, and returns its commit."""
+async def fetch_base(folder: WorktreeFolder, body: UpdateBody, remote_branches: RemoteBranches | None) -> str:
+    """Fetches the base branch from its remote, and returns its commit. Notes it for a person: they can see it, so a
+    later push may replace it."""
     base = await find_base(folder, body.base)
     remote = await find_remote(folder, base.branch, base.remote, fetching=True)
-    return await fetch(folder.path, remote, base.branch)
+    sha = await fetch(folder.path, remote, base.branch)
+    if remote_branches is not None:
+        await remote_branches.note(folder, remote, base.branch, sha)
+    return sha
 
 
 async def _fetched(folder: WorktreeFolder, base: BaseBranch, finished: Finished, fetched: str | None) -> BaseBranch:

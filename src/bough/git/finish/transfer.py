@@ -20,7 +20,6 @@ from bough.git.finish.remotes import Remote, without_login
 from bough.git.paths import read_start
 from bough.git.run import GitFailed, git, git_over_network
 from bough.git.safe import written_paths
-from bough.git.worktrees import resolve
 
 # For sending or receiving a large repository over a slow line.
 WITHIN = 600.0
@@ -43,11 +42,9 @@ _SENDER = {"core.alternateRefsCommand": "true", "core.fsmonitor": "false"}
 
 
 class Pushed(msgspec.Struct, frozen=True):
-    """A branch that was sent, the commit that the remote had before, if any, and why that could not be noted here, if
-    it could not."""
+    """A branch that was sent, and why that could not be noted here, if it could not."""
 
     sha: str
-    before: str | None
     not_noted: str | None = None
 
 
@@ -60,12 +57,11 @@ async def remote_tip(path: str, remote: Remote, branch: str) -> str | None:
     return next((sha for sha, _, name in entries if name == ref), None)
 
 
-async def push(path: str, remote: Remote, branch: str, sha: str, *, rewrite: bool) -> Pushed:
-    """Sends a commit as the tip of a branch. `rewrite` replaces a tip with other commits, unless somebody moved it
-    since it was last fetched or pushed from here."""
+async def push(path: str, remote: Remote, branch: str, sha: str, replaces: str | None = None) -> Pushed:
+    """Sends a commit as the tip of a branch. `replaces` is the tip that may be replaced by other commits, empty for a
+    branch that must be new."""
     ref = f"refs/heads/{branch}"
-    known = await resolve(path, tracking_ref(remote, branch))
-    lease = (f"--force-with-lease={ref}:{known or ''}",) if rewrite else ()
+    lease = (f"--force-with-lease={ref}:{replaces}",) if replaces is not None else ()
     options = ("--no-verify", "--no-recurse-submodules", "--no-signed", *lease)
     helper = _helper("receive-pack", remote, _RECEIVER)
     async with _borrowed(path) as env:
@@ -77,14 +73,14 @@ async def push(path: str, remote: Remote, branch: str, sha: str, *, rewrite: boo
             raise Conflict(
                 "push_rejected",
                 f"{remote.name} has commits on {branch} that are not here. Update from it first, or push with rewrite "
-                "to replace them (not if somebody else pushed since you last fetched).",
+                "to replace them (not if somebody else pushed since Bough last pushed or fetched).",
             ) from error
     try:
         await _track(path, remote, branch, sha)
     except GitFailed as error:
         # The remote has the commits: that is no failure of the push.
-        return Pushed(sha, known, error.message)
-    return Pushed(sha, known)
+        return Pushed(sha, error.message)
+    return Pushed(sha)
 
 
 async def fetch(path: str, remote: Remote, branch: str) -> str:

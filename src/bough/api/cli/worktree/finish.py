@@ -19,6 +19,10 @@ from bough.errors import Conflict
 MOST_FILES = 20
 
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Only show what would happen, or why it is refused.")]
+Replaces = Annotated[
+    str | None,
+    typer.Option("--replaces", metavar="COMMIT", help="Replace this last commit there, whoever pushed it."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Continue while a turn runs there.")]
 
 
@@ -121,11 +125,12 @@ def push(
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Replace commits there, unless somebody else pushed since.")
     ] = False,
+    replaces: Replaces = None,
     dry_run: DryRun = False,
     force: Force = False,
 ) -> int:
     """Push a worktree's branch with your own keys."""
-    return send(ctx, worktree, "push", {"remote": remote, "rewrite": rewrite}, dry_run, force)
+    return send(ctx, worktree, "push", {"remote": remote, "rewrite": rewrite, "replaces": replaces}, dry_run, force)
 
 
 def send(

@@ -12,7 +12,7 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext
 from bough.api.cli.framework.client import Json
 from bough.api.cli.worktree.find import WorktreeId
-from bough.api.cli.worktree.finish import DryRun, Force, send
+from bough.api.cli.worktree.finish import DryRun, Force, Replaces, send
 
 
 def pull_request(
@@ -31,13 +31,14 @@ def pull_request(
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Replace commits there, unless somebody else pushed since.")
     ] = False,
+    replaces: Replaces = None,
     web: Annotated[bool, typer.Option("--web", help="Open it, or the page to create it on, in a browser.")] = False,
     dry_run: DryRun = False,
     force: Force = False,
 ) -> int:
     """Push a worktree's branch and open or update its pull request, with your own gh or glab; else get a link."""
     fields: Json = {"title": title, "body": sys.stdin.read() if body == "-" else body, "draft": draft, "base": base}
-    fields |= {"remote": remote, "rewrite": rewrite}
+    fields |= {"remote": remote, "rewrite": rewrite, "replaces": replaces}
     return send(ctx, worktree, "pull-request", fields, dry_run, force, _open if web and not dry_run else None)
 
 

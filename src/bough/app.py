@@ -26,6 +26,7 @@ from bough.core.checkpoints.restore import Restoring
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
 from bough.core.live_agents.agent_pool import AgentPool
@@ -165,6 +166,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
         finishing=Finishing(store, runner.checkpoints, tasks),
+        cleanups=Cleanups(store, runner.checkpoints, worktrees, control, archiving),
         health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control),
         overlaps=OverlapSurvey(store, runner.checkpoints),
@@ -274,6 +276,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         background.start("page keys", services.page_keys.run())
         background.start("user tokens", services.user_tokens.run())
         background.start("calls", services.calls.follow())
+        background.start("cleanups", services.cleanups.run())
         background.start("worktrees", services.worktrees.run())
         background.start("branches", services.branches.run())
         background.start("scheduler", services.scheduler.run())
@@ -292,6 +295,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.race_results.close()
         await services.overlaps.close()
         await services.finishing.close()
+        await services.cleanups.close()
         await services.worktrees.close()
         await services.branches.close()
         await services.checkpoints.close()

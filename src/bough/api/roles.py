@@ -135,6 +135,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees
         PATCH /api/worktrees/{worktree_id}
         DELETE /api/worktrees/{worktree_id}
+        POST /api/worktrees/{worktree_id}/cleanup
         POST /api/worktrees/{worktree_id}/commit
         POST /api/worktrees/{worktree_id}/merge
         POST /api/worktrees/{worktree_id}/merge/undo

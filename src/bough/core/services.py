@@ -16,6 +16,7 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
 from bough.core.overview.cards import Cards
@@ -78,6 +79,7 @@ class Services:
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
     finishing: Finishing
+    cleanups: Cleanups
     health: HealthCheck
     resuming: Resuming
     overlaps: OverlapSurvey

@@ -1,4 +1,4 @@
-"""Routes that finish the work in a worktree: commit, update, merge, push, pull request. Each previews with `dryRun`."""
+"""Routes that finish the work in a worktree, from commit to cleanup. Each previews with `dryRun`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
 from bough.core.finish.overlap_survey import OverlapList
 from bough.core.finish.requests import (
+    CleanupBody,
     CommitBody,
     Finished,
     MergeBody,
@@ -118,8 +119,21 @@ async def pull_request(
     return await services.finishing.pull_request(with_key(caller, body.idempotency_key), worktree_id, body)
 
 
+@post(
+    "/worktrees/{worktree_id:str}/cleanup",
+    status_code=200,
+    responses=FAILS,
+    summary="End a worktree's sessions, remove it and delete its merged branch",
+)
+async def clean_up(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[CleanupBody | None] = None
+) -> Finished:
+    body = data or CleanupBody()
+    return await services.cleanups.clean_up(with_key(caller, body.idempotency_key), worktree_id, body)
+
+
 router = Router(
     "/api",
-    route_handlers=[get_finish, list_overlaps, commit, update, merge, undo_merge, push, pull_request],
+    route_handlers=[get_finish, list_overlaps, commit, update, merge, undo_merge, push, pull_request, clean_up],
     tags=["worktrees"],
 )

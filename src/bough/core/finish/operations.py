@@ -8,12 +8,10 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import Any
 
-import msgspec
-
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.folder import WorktreeFolder, find_rows, read_folder, refuse_turns, written_folders
 from bough.core.finish.once import Foresee, Once
-from bough.core.finish.requests import FinishAction, FinishBody, Finished, FinishPlan, FinishRefusal
+from bough.core.finish.requests import FinishAction, FinishBody, Finished, FinishPlan, FinishRefusal, scope_of, unkeyed
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
@@ -34,6 +32,7 @@ _AUDITED: dict[FinishAction, AuditAction] = {
     "undo-merge": "worktree.merge_undone",
     "push": "worktree.pushed",
     "pull-request": "worktree.pull_request",
+    "cleanup": "worktree.cleaned_up",
 }
 
 Plan = Callable[[WorktreeFolder], Awaitable[FinishPlan]]
@@ -68,7 +67,7 @@ class Operations:
             await self._checkpoints.check_folder(path)
         if body.dry_run:
             return await self._preview(caller, row, repo, action, body, plan)
-        scope, request = _scope(action, row.id), _without_key(body)
+        scope, request = scope_of(action, row.id), unkeyed(body)
 
         async def work() -> Finished:
             async with self._once.alone(caller, scope):
@@ -98,7 +97,7 @@ class Operations:
 
     def foresee(self, caller: Caller, action: FinishAction, worktree_id: str, body: FinishBody) -> Foresee:
         """Returns the function that stores an operation's answer before its branch moves."""
-        scope, request = _scope(action, worktree_id), _without_key(body)
+        scope, request = scope_of(action, worktree_id), unkeyed(body)
         return lambda finished: self._once.foresee(caller, scope, request, finished)
 
     async def close(self) -> None:
@@ -184,11 +183,3 @@ class Operations:
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
-
-
-def _scope(action: FinishAction, worktree_id: str) -> RecordScope:
-    return RecordScope(f"worktrees.{action}", "worktrees", worktree_id)
-
-
-def _without_key(body: FinishBody) -> FinishBody:
-    return msgspec.structs.replace(body, idempotency_key=None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from bough.core.store.idempotency import RecordScope
 from bough.errors import BoughError
 
-FinishAction = Literal["commit", "update", "merge", "undo-merge", "push", "pull-request"]
+FinishAction = Literal["commit", "update", "merge", "undo-merge", "push", "pull-request", "cleanup"]
 MergeHow = Literal["merge", "ff", "squash"]
 UpdateHow = Literal["merge", "rebase"]
 Commit = Annotated[str, msgspec.Meta(pattern="^(?:[0-9a-f]{40}|[0-9a-f]{64})$")]
@@ -27,6 +28,9 @@ class FinishBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_
     expected_head: str | None = None
     expected_branch: str | None = None
     idempotency_key: str | None = None
+
+
+Body = TypeVar("Body", bound=FinishBody)
 
 
 class CommitBody(FinishBody, kw_only=True):
@@ -92,6 +96,14 @@ class PullRequestBody(FinishBody, kw_only=True):
     rewrite: bool = False
     replaces: Commit | None = None
     expected_address: str | None = None
+
+
+class CleanupBody(FinishBody, kw_only=True):
+    """Ends and archives the worktree's sessions, removes it and, if its work is merged, deletes the branch that Bough
+    created for it; `keepBranch` keeps that. `force` stops turns, and removes it although work is not committed or not
+    merged: everything but ignored files is kept on a recovery ref, and an unmerged branch stays."""
+
+    keep_branch: bool = False
 
 
 class PullRequest(msgspec.Struct, rename="camel"):
@@ -165,6 +177,16 @@ class FinishPlan(msgspec.Struct):
     act: Callable[[], Awaitable[None]]
     # Columns of the worktree's row that change with it.
     columns: dict[str, Any] = {}
+
+
+def scope_of(action: FinishAction, worktree_id: str) -> RecordScope:
+    """Returns the scope in which an idempotency key names one request."""
+    return RecordScope(f"worktrees.{action}", "worktrees", worktree_id)
+
+
+def unkeyed(body: Body) -> Body:
+    """Returns a request as it is compared with a repeated one."""
+    return msgspec.structs.replace(body, idempotency_key=None)
 
 
 async def nothing() -> None:

@@ -28,7 +28,7 @@ from bough.core.finish.requests import (
 from bough.core.finish.state import FinishState, read_finish_state
 from bough.core.finish.update import fetch_base, plan_update
 from bough.core.sessions.tasks import Tasks
-from bough.core.store.sql import WORKTREES
+from bough.core.store.sql import CLEANUPS, WORKTREES
 from bough.core.store.transactions import Store
 from bough.errors import Conflict, Denied
 from bough.model.repo import Repo, Worktree
@@ -50,17 +50,18 @@ class Finishing:
     async def state(self, worktree_id: str) -> FinishState:
         """Returns how far the work is, with a proposed commit message."""
 
-        async def work(tx: Tx) -> tuple[Worktree, Repo, list[Worktree], list[str], ProposedMessage]:
+        async def work(tx: Tx) -> tuple[Worktree, Repo, list[Worktree], list[str], ProposedMessage, str | None]:
             row, repo = await find_rows(tx, worktree_id)
             others = await tx.all(WORKTREES.of_repo, Worktree, repo_id=repo.id)
             running = sorted({task.session_id for task in await busy_below(tx, row.path)})
-            return row, repo, others, running, await propose_message(tx, row.id, row.name)
+            failure = await tx.value(CLEANUPS.cleanup_error, worktree_id=row.id)
+            return row, repo, others, running, await propose_message(tx, row.id, row.name), failure
 
-        row, repo, others, running, proposed = await self._store.read(work)
+        row, repo, others, running, proposed, failure = await self._store.read(work)
         await self._checkpoints.check_folder(row.path)
         folder = await self._operations.read(row, repo)
         overlaps = await self._overlaps.find(row, [other for other in others if await self._is_inside(other)])
-        return await read_finish_state(folder, overlaps, running, proposed)
+        return await read_finish_state(folder, overlaps, running, proposed, failure)
 
     async def look(self, worktree_id: str) -> WorktreeFolder:
         """Returns a worktree's branch and last commit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bough.core.finish.cleanup.merged import merged_into
 from bough.core.finish.commit import ProposedMessage
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, find_remote
 from bough.core.finish.merge import LastMerge, last_merge
@@ -50,7 +51,9 @@ class FinishState(msgspec.Struct, rename="camel"):
     - `lastMerge`: the merge that can be undone.
     - `overlaps`: other worktrees of the repository that changed the same files.
     - `running`: the sessions whose turns run there.
-    - `proposed`: a commit message from the last turn."""
+    - `proposed`: a commit message from the last turn.
+    - `cleanupError`: why a cleanup that the last server began could not be completed.
+    - `mergedInto`: the branch that contains the last commit, null if there is none."""
 
     worktree_id: str
     branch: str | None
@@ -69,10 +72,12 @@ class FinishState(msgspec.Struct, rename="camel"):
     overlaps: list[Overlap]
     running: list[str]
     proposed: ProposedMessage
+    cleanup_error: str | None
+    merged_into: str | None
 
 
 async def read_finish_state(
-    folder: WorktreeFolder, overlaps: list[Overlap], running: list[str], proposed: ProposedMessage
+    folder: WorktreeFolder, overlaps: list[Overlap], running: list[str], proposed: ProposedMessage, failure: str | None
 ) -> FinishState:
     """Reads the state from git."""
     changes = await uncommitted(folder.where.top)
@@ -104,6 +109,8 @@ async def read_finish_state(
         overlaps=overlaps,
         running=running,
         proposed=proposed,
+        cleanup_error=failure,
+        merged_into=await merged_into(folder, merge),
     )
 
 

@@ -43,6 +43,7 @@ AuditAction = Literal[
     "worktree.merge_undone",
     "worktree.pushed",
     "worktree.pull_request",
+    "worktree.cleaned_up",
     "checkpoints.pruned",
     "git_permissions.changed",
     "mcp_server.added",

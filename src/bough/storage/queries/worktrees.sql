@@ -54,6 +54,11 @@ LIMIT :limit
 SELECT id, title, agent, status, activity FROM sessions
 WHERE status = 'active' AND (worktree_id = :id OR cwd = :path) ORDER BY created_at, id
 
+-- name: unarchived_sessions
+-- Returns the sessions that work in a worktree, or in a folder of it, and are not archived, newest first.
+SELECT * FROM sessions WHERE NOT archived AND (worktree_id = :id OR (cwd = :path AND status = 'active'))
+ORDER BY created_at DESC, id DESC
+
 -- name: is_in_tree
 -- Counts the sessions of a tree that work in a worktree.
 SELECT count(*) FROM sessions WHERE worktree_id = :id AND root_session_id = :root

@@ -1,4 +1,4 @@
-"""Tests `bough worktree status`, `commit`, `update`, `merge`, `push` and `pr`."""
+"""Tests `bough worktree status`, `commit`, `update`, `merge`, `push`, `pr` and `cleanup`."""
 
 from __future__ import annotations
 
@@ -94,3 +94,17 @@ async def test_a_conflict_from_the_command_line(server: Running, cli: Cli) -> No
     handed = await cli("worktree", "update", str(folder), "--agent")
     assert (handed.code, "bough session show" in handed.err) == (0, True)
     assert "merge" in (await cli("worktree", "status", str(folder))).out
+
+
+async def test_cleaning_up_from_the_command_line(server: Running, cli: Cli) -> None:
+    """L4, F7: A preview shows each step and a refusal exits with 1; --force removes unmerged work recoverably."""
+    top = server.repo()
+    await cli("worktree", "new", "feature", "--repo", str(top))
+    folder = top / ".worktrees" / "feature"
+    commit(folder, "one.txt")
+    refused = await cli("worktree", "cleanup", str(folder), "--dry-run")
+    assert (refused.code, "does not contain" in refused.out, folder.is_dir()) == (1, True, True)
+    preview = await cli("worktree", "cleanup", str(folder), "--force", "-n")
+    assert "Keep branch feature: it is not merged." in preview.out and "Nothing was changed" in preview.err
+    done = await cli("worktree", "cleanup", str(folder), "--force")
+    assert (done.code, "bough worktree recover" in done.err, folder.exists()) == (0, True, False)

@@ -1,4 +1,4 @@
-"""Finishes the work in a worktree: commits, updates, merges and pushes, each with a preview."""
+"""Finishes the work in a worktree: commits, updates, merges, pushes and cleans up, each with a preview."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def _print_state(state: Json) -> None:
             ("in progress", state["unfinished"] or ""),
             ("remote", clean(f"{remote['name']} ({remote['address']}): {pushed}" if remote["name"] else "")),
             ("merged", clean(f"into {merge['branch']}" if state["merged"] else "")),
+            ("cleanup", clean(f"not completed: {state['cleanupError']}" if state["cleanupError"] else "")),
             ("running", ", ".join(short(item) for item in state["running"])),
         ]
     )
@@ -131,6 +132,25 @@ def push(
 ) -> int:
     """Push a worktree's branch with your own keys."""
     return send(ctx, worktree, "push", {"remote": remote, "rewrite": rewrite, "replaces": replaces}, dry_run, force)
+
+
+def cleanup(
+    ctx: CommandContext,
+    worktree: ExactWorktreeId,
+    keep_branch: Annotated[bool, typer.Option("--keep-branch", help="Keep the branch although it is merged.")] = False,
+    dry_run: DryRun = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Stop turns, and remove it with uncommitted or unmerged work, recoverably."),
+    ] = False,
+) -> int:
+    """End and archive a worktree's sessions, remove it, and delete its branch if that is merged."""
+
+    def then(finished: Json) -> None:
+        if not dry_run and finished["recoveryRef"]:
+            output.note(f"Recover it: bough worktree recover {short(finished['worktreeId'])}")
+
+    return send(ctx, worktree, "cleanup", {"keepBranch": keep_branch}, dry_run, force, then)
 
 
 def send(

@@ -1,0 +1,202 @@
+"""Cleans up worktrees and completes the cleanups that the last server left. What was decided is stored first, so that
+every step can be repeated after a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from weakref import WeakValueDictionary
+
+import msgspec
+import structlog
+
+from bough.core.checkpoints.take import Checkpoints
+from bough.core.finish.cleanup.plan import CleanupPlan, plan_cleanup, sessions_to_end
+from bough.core.finish.requests import CleanupBody, Finished, FinishRefusal, scope_of, unkeyed
+from bough.core.sessions.archive import Archiving
+from bough.core.sessions.control import Control
+from bough.core.store.short_ids import whole_id
+from bough.core.store.sql import CLEANUPS
+from bough.core.store.transactions import Change, Store
+from bough.core.store.until_available import until_available
+from bough.core.worktrees import records
+from bough.core.worktrees.creation.create import run_shielded
+from bough.core.worktrees.service import Worktrees
+from bough.errors import BoughError, Busy, Conflict, Denied, Unavailable
+from bough.git.repo_lock import alone
+from bough.git.worktrees import common_folder, delete_branch
+from bough.model.repo import Repo, Worktree
+from bough.model.session import Caller
+from bough.storage.backend import Tx
+
+log = structlog.get_logger("bough.finish")
+
+# How long the server's end waits for cleanups under way; the next start completes what is cut off.
+CLOSE_WITHIN = 10.0
+
+
+class Cleanup(msgspec.Struct):
+    """A cleanup that was decided and is not done: who asked for what, and the answer. `error` says why the last server
+    could not complete it."""
+
+    worktree_id: str
+    caller: str
+    request: str
+    answer: str
+    delete_branch: bool
+    error: str | None
+    requested_at: str
+
+
+class Cleanups:
+    """Ends the sessions of a worktree, removes it, and deletes its merged branch."""
+
+    def __init__(
+        self, store: Store, checkpoints: Checkpoints, worktrees: Worktrees, control: Control, archiving: Archiving
+    ) -> None:
+        self._store = store
+        self._checkpoints = checkpoints
+        self._worktrees = worktrees
+        self._control = control
+        self._archiving = archiving
+        self._running: set[asyncio.Task[Finished]] = set()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def clean_up(self, caller: Caller, worktree_id: str, body: CleanupBody) -> Finished:
+        """Cleans a worktree up, also if the caller stops waiting, or previews it."""
+        whole = await self._store.read(lambda tx: whole_id(tx, "worktrees", worktree_id))
+        if body.dry_run:
+            return await self._preview(caller, whole, body)
+        return await run_shielded(self._clean_up(caller, whole, body), self._running)
+
+    async def _preview(self, caller: Caller, worktree_id: str, body: CleanupBody) -> Finished:
+        row, repo = await self._find(worktree_id)
+        try:
+            return (await plan_cleanup(self._store, caller, row, repo, body)).finished
+        except (Conflict, Denied, Busy) as error:
+            return Finished("cleanup", row.id, True, refusal=FinishRefusal.of(error))
+
+    async def _find(self, worktree_id: str) -> tuple[Worktree, Repo]:
+        async def work(tx: Tx) -> tuple[Worktree, Repo]:
+            row = await records.usable(tx, worktree_id)
+            return row, await records.repo_of(tx, row)
+
+        row, repo = await self._store.read(work)
+        for path in (row.path, repo.path):
+            await self._checkpoints.check_folder(path)
+        return row, repo
+
+    async def _clean_up(self, caller: Caller, worktree_id: str, body: CleanupBody) -> Finished:
+        scope, request = scope_of("cleanup", worktree_id), unkeyed(body)
+        async with self._lock(worktree_id):
+            earlier = await self._store.stored_answer(caller, scope, request, Finished)
+            if earlier is not None:
+                return earlier
+            row, repo = await self._find(worktree_id)
+            plan = await plan_cleanup(self._store, caller, row, repo, body)
+            cleanup = await self._decide(caller, row, body, plan)
+            try:
+                return await self._carry_out(cleanup)
+            except Unavailable:
+                # The next start completes it.
+                raise
+            except BoughError:
+                await until_available(lambda: self._forget(row.id), "a cleanup that failed", worktree=row.id)
+                raise
+
+    def _lock(self, worktree_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(worktree_id, asyncio.Lock())
+
+    async def _decide(self, caller: Caller, row: Worktree, body: CleanupBody, plan: CleanupPlan) -> Cleanup:
+        cleanup = Cleanup(
+            row.id,
+            msgspec.json.encode(caller).decode(),
+            msgspec.json.encode(body).decode(),
+            msgspec.json.encode(plan.finished).decode(),
+            plan.delete_branch,
+            None,
+            "",
+        )
+        fields = msgspec.structs.asdict(cleanup)
+        del fields["requested_at"], fields["error"]
+
+        async def work(change: Change) -> Cleanup:
+            stored = await change.tx.one(CLEANUPS.decide_cleanup, Cleanup, now=change.now, **fields)
+            assert stored is not None
+            return stored
+
+        return await self._store.write(work)
+
+    async def _forget(self, worktree_id: str) -> None:
+        await self._store.write(lambda change: change.tx.run(CLEANUPS.forget_cleanup, worktree_id=worktree_id))
+
+    async def _carry_out(self, cleanup: Cleanup) -> Finished:
+        """Does what is left to do of a cleanup, and stores its answer. Safe to repeat."""
+        caller = msgspec.json.decode(cleanup.caller, type=Caller)
+        body = msgspec.json.decode(cleanup.request, type=CleanupBody)
+        finished = msgspec.json.decode(cleanup.answer, type=Finished)
+        by = msgspec.structs.replace(caller, idempotency_key=None)
+        row = await self._store.read(lambda tx: records.worktree(tx, cleanup.worktree_id))
+        if row.removed_at is None:
+            await self._end_sessions(by, row, force=body.force)
+            branch = "delete" if cleanup.delete_branch else "keep"
+            row = (await self._worktrees.remove(by, row.id, force=row.made_by_bough, branch=branch)).worktree
+        elif cleanup.delete_branch:
+            # The last server may have ended between the worktree and its branch.
+            await self._delete_branch(row)
+        finished.recovery_ref = row.recovery_ref
+        return await until_available(lambda: self._record(caller, body, row, finished), "a cleanup", worktree=row.id)
+
+    async def _end_sessions(self, caller: Caller, row: Worktree, *, force: bool) -> None:
+        for session in await self._store.read(lambda tx: sessions_to_end(tx, row)):
+            if session.status == "active":
+                try:
+                    await self._control.complete(caller, session.id, force=force)
+                except Conflict as error:
+                    # Somebody else ended it meanwhile.
+                    if error.code != "session_ended":
+                        raise
+            await self._archiving.archive(caller, session.id, True)
+
+    async def _delete_branch(self, row: Worktree) -> None:
+        repo = await self._store.read(lambda tx: records.repo_of(tx, row))
+        if row.branch is not None:
+            async with alone(await common_folder(repo.path)):
+                holders = [row.recovery_ref] if row.recovery_ref else []
+                await delete_branch(repo.path, row.branch, *holders)
+
+    async def _record(self, caller: Caller, body: CleanupBody, row: Worktree, finished: Finished) -> Finished:
+        async def work(change: Change) -> Finished:
+            await change.tx.run(CLEANUPS.forget_cleanup, worktree_id=row.id)
+            change.audit(caller, "worktree.cleaned_up", subject_id=row.id, branch=finished.branch, force=body.force)
+            return finished
+
+        scope = scope_of("cleanup", row.id)
+        return await self._store.write_once(caller, scope, unkeyed(body), Finished, work)
+
+    async def run(self) -> None:
+        """Completes the cleanups that the last server left, and stores why if one cannot be completed."""
+        for cleanup in await self._store.read(lambda tx: tx.all(CLEANUPS.undone_cleanups, Cleanup)):
+            async with self._lock(cleanup.worktree_id):
+                await self._resume(cleanup)
+
+    async def _resume(self, cleanup: Cleanup) -> None:
+        try:
+            await self._carry_out(cleanup)
+            log.info("cleanup_completed", worktree=cleanup.worktree_id)
+        except Unavailable:
+            raise
+        except (BoughError, OSError) as error:
+            log.warning("cleanup_not_completed", worktree=cleanup.worktree_id, error=str(error))
+            fields = {"worktree_id": cleanup.worktree_id, "error": str(error)}
+            await self._store.write(lambda change: change.tx.run(CLEANUPS.fail_cleanup, **fields))
+
+    async def close(self) -> None:
+        """Waits for cleanups that nobody waits for anymore, and cuts off those that take too long."""
+        if not self._running:
+            return
+        _, late = await asyncio.wait(self._running, timeout=CLOSE_WITHIN)
+        for task in late:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*late, return_exceptions=True)

@@ -1,0 +1,1 @@
+DROP TABLE worktree_cleanups;

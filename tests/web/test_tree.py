@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
+from typing import cast
 
 from playwright.async_api import Locator, Page, TimeoutError, expect
 
 from tests.support.client import Json
 from tests.web.conftest import Visit
-from tests.web.helpers.site import PHONE, Site, said
+from tests.web.helpers.site import PHONE, Site, axe, said
 
 # How often a click on a node may miss, and how many milliseconds a drawer takes to show.
 MISSES = 5
@@ -40,6 +41,12 @@ async def show(page: Page, title: str) -> Locator:
             await drawer(page, title).wait_for(timeout=SHOWN_WITHIN)
             break
     return drawer(page, title)
+
+
+async def zoom(page: Page) -> float:
+    """Returns the canvas's zoom factor."""
+    style = await page.locator(".react-flow__viewport").evaluate("element => element.style.transform")
+    return float(re.findall(r"scale\(([\d.]+)\)", cast("str", style))[0])
 
 
 async def branch(site: Site, parent: Json, way: str, **fields: object) -> Json:
@@ -223,3 +230,84 @@ async def test_a_tree_on_a_phone(site: Site, visit: Visit) -> None:
         await expect(said(drawer(page, "Child"), "Small.")).to_be_visible()
         await drawer(page, "Child").get_by_role("link", name="Open").tap()
         await expect(said(page, "Small.")).to_be_visible()
+
+
+async def grow(site: Site) -> tuple[Json, str]:
+    """Grows a tree of 40 sessions: a root, five finished branches of seven each, and one of four whose end works."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    last = ""
+    for number, below in enumerate((6, 6, 6, 6, 6, 3)):
+        head = await branch(site, root, "fork", title=f"Branch {number}")
+        twigs = [await branch(site, head, "fork", title=f"Twig {number}.{twig}") for twig in range(below)]
+        last = twigs[-1]["id"]
+        for session in (*twigs[:-1], head) if number == 5 else (*twigs, head):
+            await site.client.post(f"/api/sessions/{session['id']}/complete")
+    await site.client.prompt(last, "[[say On it.]][[hang]]")
+    return root, last
+
+
+async def test_a_large_tree_shows_what_works(site: Site, page: Page) -> None:
+    """O4: in a large tree, finished subtrees are folded, the way to the session at work is drawn at a readable size,
+    and an outline beside it lists the same; opening a drawer keeps the session in view."""
+    root, last = await grow(site)
+    await page.goto(f"/tree/{root['id']}")
+    outline = page.get_by_role("tree", name="Sessions")
+    await expect(outline.get_by_role("treeitem", name="Twig 5.2")).to_be_visible()
+    await expect(outline.get_by_role("treeitem", name="Branch 1")).to_have_count(0)
+    await expect(node(page, "Twig 5.2").get_by_text("Working")).to_be_visible()
+    await expect(node(page, "Twig 5.2")).to_be_in_viewport(ratio=0.99)
+    assert await zoom(page) >= 0.6
+    await expect(edge(page, "Twig 5.2: fork of Branch 5")).to_be_attached()
+    assert await axe(page) == []
+    await outline.get_by_role("treeitem", name="35 more sessions").click()
+    await expect(outline.get_by_role("treeitem", name="Branch 1")).to_be_visible()
+    await expect(node(page, "Branch 1")).to_be_attached()
+    await expect(outline.get_by_role("treeitem", name="Twig 1.0")).to_have_count(0)
+    await outline.get_by_role("treeitem", name="Twig 5.2").click()
+    await expect(said(drawer(page, "Twig 5.2"), "On it.")).to_be_visible()
+    await expect(node(page, "Twig 5.2")).to_be_in_viewport(ratio=0.99)
+    assert await zoom(page) >= 0.6
+    assert page.url.endswith(f"?show={last}")
+
+
+async def test_the_outline_is_used_by_keyboard(site: Site, page: Page) -> None:
+    """O4: the arrow keys move through the outline and fold it; it can be hidden, and stays so."""
+    root = await site.session(title="Root")
+    await site.client.ask(root["id"], "Begin.")
+    await branch(site, root, "fork", title="First")
+    await page.goto(f"/tree/{root['id']}")
+    outline = page.get_by_role("tree", name="Sessions")
+    await outline.get_by_role("treeitem", name="Root").focus()
+    await page.keyboard.press("ArrowDown")
+    await expect(outline.get_by_role("treeitem", name="First")).to_be_focused()
+    await page.keyboard.press("ArrowLeft")
+    await expect(outline.get_by_role("treeitem", name="Root")).to_be_focused()
+    await page.keyboard.press("ArrowLeft")
+    await expect(outline.get_by_role("treeitem", name="1 more session")).to_be_visible()
+    await expect(node(page, "First")).to_have_count(0)
+    await page.keyboard.press("ArrowRight")
+    await expect(node(page, "First")).to_be_visible()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await expect(drawer(page, "First")).to_be_visible()
+    await page.get_by_role("button", name="Outline").click()
+    await expect(outline).to_be_hidden()
+    await page.reload()
+    await expect(drawer(page, "First")).to_be_visible()
+    await expect(outline).to_be_hidden()
+
+
+async def test_the_outline_replaces_the_drawing_on_a_phone(site: Site, visit: Visit) -> None:
+    """O4: on a phone the outline takes the place of the drawing, without scrolling sideways."""
+    root, _ = await grow(site)
+    async with visit(viewport=PHONE, has_touch=True, is_mobile=True) as context:
+        page = await context.new_page()
+        await page.goto(f"/tree/{root['id']}")
+        await page.get_by_role("button", name="Outline").tap()
+        row = page.get_by_role("tree", name="Sessions").get_by_role("treeitem", name="Twig 5.2")
+        await expect(page.get_by_test_id("tree-canvas")).to_have_count(0)
+        assert await axe(page) == []
+        assert await page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
+        await row.tap()
+        await expect(drawer(page, "Twig 5.2")).to_be_visible()

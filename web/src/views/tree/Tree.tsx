@@ -1,5 +1,5 @@
 /** The view of a tree: its sessions on a canvas, and actions on all of them. */
-import { Archive, Columns2, EllipsisVertical, Flag, GitBranchPlus, OctagonX } from "lucide-react";
+import { Archive, Columns2, EllipsisVertical, Flag, GitBranchPlus, ListTree, OctagonX } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { archiveSession, runRequest, stopSession } from "@/api/actions";
@@ -19,7 +19,9 @@ import { QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
 import { TreeCanvas } from "./canvas/TreeCanvas";
 import { useCallbacks, useTaskNumbers } from "./canvas/useEdgeData";
-import { buildTree, splitFolded, walk } from "./lineage";
+import { type Folding, foldFinished, pathTo } from "./foldFinished";
+import { buildTree, busyFirst, splitFolded, walk } from "./lineage";
+import { TreeOutline } from "./outline/TreeOutline";
 import { SessionDrawer } from "./SessionDrawer";
 import css from "./Tree.module.css";
 import { TreeTotals } from "./TreeTotals";
@@ -39,13 +41,26 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
   const [picked, setPicked] = useState<string[] | null>(null);
   const [asking, setAsking] = useState(false);
   const [spawnFrom, setSpawnFrom] = useState<string | null>(null);
-  const inHeader = useMedia("(min-width: 64rem)") ? 2 : 0;
+  const roomy = useMedia("(min-width: 64rem)");
+  const inHeader = roomy ? 2 : 0;
+  // Beside the drawing where there is room, else instead of it.
+  const [outlined, setOutlined] = usePref<boolean | null>("treeOutline", null);
+  const outline = outlined ?? roomy;
+  const [folding, setFolding] = useState<Folding>(new Map());
   const [all, setAll] = usePref("treeShowsAll", true);
   const nodes = useMemo(
     () =>
       all ? tree.sessions : [...walk(splitFolded(buildTree(tree.sessions)).shown)].map(([item]) => item),
     [all, tree.sessions],
   );
+  const shownId = search.get("show") ?? sessionId;
+  const roots = useMemo(() => buildTree(nodes), [nodes]);
+  const path = useMemo(() => {
+    const chosen = shownId === tree.rootSessionId ? null : shownId;
+    return pathTo(nodes, chosen ?? mostUrgent(nodes) ?? tree.rootSessionId);
+  }, [nodes, shownId, tree.rootSessionId]);
+  const branches = useMemo(() => foldFinished(roots, path, folding), [roots, path, folding]);
+  const setFold = (id: string, open: boolean) => setFolding(new Map(folding).set(id, open));
   const callbacks = useCallbacks(nodes);
   const numbers = useTaskNumbers(nodes);
   const races = useRaces(tree.rootSessionId).data ?? [];
@@ -74,6 +89,7 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
     { label: "New child", group: "Tree", run: spawn },
     { label: picked ? "Stop comparing" : "Compare two sessions", group: "Tree", run: compare },
     { label: "Stop all sessions in this tree", group: "Tree", run: () => void stopAll() },
+    { label: outline ? "Hide outline" : "Show outline", group: "Tree", run: () => setOutlined(!outline) },
     { label: "Archive this tree", group: "Tree", run: () => setAsking(true) },
     {
       label: all ? "Hide side questions and archived" : "Show side questions and archived",
@@ -105,6 +121,15 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
               </ButtonLink>
             ))
             .slice(0, inHeader)}
+          {roomy ? (
+            <Button icon={<ListTree />} aria-pressed={outline} onClick={() => setOutlined(!outline)}>
+              Outline
+            </Button>
+          ) : (
+            <IconButton label="Outline" aria-pressed={outline} onClick={() => setOutlined(!outline)}>
+              <ListTree />
+            </IconButton>
+          )}
           <Button
             icon={<Columns2 />}
             aria-pressed={picked !== null}
@@ -148,15 +173,28 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
         </p>
       )}
       <div className={css.body}>
-        <div className={css.canvas}>
-          <TreeCanvas
-            {...{ nodes, callbacks, numbers, races, picked }}
+        {outline && (
+          <TreeOutline
+            branches={branches}
             open={open?.id ?? null}
-            start={open?.id ?? sessionId}
+            picked={picked}
+            start={path.at(-1) ?? root.id}
             onChoose={choose}
-            onOpen={(id) => navigate(routes.session(id))}
+            onFold={setFold}
           />
-        </div>
+        )}
+        {(roomy || !outline) && (
+          <div className={css.canvas}>
+            <TreeCanvas
+              {...{ branches, callbacks, numbers, races, picked, path }}
+              open={open?.id ?? null}
+              start={open?.id ?? sessionId}
+              onChoose={choose}
+              onUnfold={(id) => setFold(id, true)}
+              onOpen={(id) => navigate(routes.session(id))}
+            />
+          </div>
+        )}
         {open && !picked && (
           <SessionDrawer node={open} onClose={close} onSpawn={() => setSpawnFrom(open.id)} />
         )}
@@ -165,6 +203,13 @@ function TreeView({ tree, sessionId }: { tree: TreeRecord; sessionId: string }) 
       <ArchiveAll tree={tree} open={asking} onClose={() => setAsking(false)} />
     </div>
   );
+}
+
+/** Returns the session that waits for a person or works, if there is one. */
+function mostUrgent(nodes: TreeRecord["sessions"]): string | null {
+  const active = nodes.filter((node) => node.status === "active");
+  const [first] = [...walk(busyFirst(active.map((node) => ({ node, children: [] }))))];
+  return first && ["waiting_permission", "running"].includes(first[0].activity) ? first[0].id : null;
 }
 
 function Spawn({ sessionId, onClose }: { sessionId: string; onClose: () => void }) {

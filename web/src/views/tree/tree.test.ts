@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Callback, Node } from "@/api/types";
 import { originEdges, reportEdges } from "./canvas/edges";
-import { layOutTree, NODE_SIZE, neighbor } from "./canvas/layout";
+import { heightOf, layOutTree, NODE_SIZE, neighbor, titleLines } from "./canvas/layout";
 import { buildTree, busyFirst, originOf, splitFolded, walk } from "./lineage";
 
 const node = (id: string, more: Partial<Node> = {}): Node =>
@@ -81,6 +81,24 @@ describe("layout", () => {
             Math.abs(point.x - other.x) >= NODE_SIZE.width || Math.abs(point.y - other.y) >= NODE_SIZE.height,
           ).toBe(true);
     });
+
+  it("makes nodes high enough for whole titles, which still do not overlap", () => {
+    expect(["Short", "x".repeat(60), "Twenty-seven letters, no more"].map(titleLines)).toEqual([1, 3, 2]);
+    expect(titleLines("\u6f22".repeat(20))).toBe(2);
+    const many = Array.from({ length: 12 }, (_, at) =>
+      node(`n${at}`, {
+        title: "A title that says a lot ".repeat(1 + (at % 4) * 2),
+        kind: "subsession",
+        parentSessionId: at ? `n${Math.floor((at - 1) / 3)}` : null,
+      }),
+    );
+    const places = layOutTree(buildTree(many), "right", heightOf);
+    for (const one of many)
+      for (const other of many) {
+        const [a, b] = [places.get(one.id)!, places.get(other.id)!];
+        if (one !== other && a.x === b.x && a.y <= b.y) expect(b.y - a.y).toBeGreaterThan(heightOf(one));
+      }
+  });
 
   it("moves by relation", () => {
     const places = layOutTree(buildTree(TREE), "right");

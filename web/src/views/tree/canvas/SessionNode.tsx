@@ -7,7 +7,7 @@ import { displayState, KIND_NAMES, sessionName } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
 import { SessionMarks } from "@/views/tree/SessionMarks";
-import type { LayoutDirection } from "./layout";
+import { heightOf, type LayoutDirection, titleLines } from "./layout";
 import css from "./SessionNode.module.css";
 
 export interface SessionNodeData extends Record<string, unknown> {
@@ -60,12 +60,18 @@ export const SessionNode = memo(function SessionNode({ data }: NodeProps<Session
         data-archived={session.archived || undefined}
         aria-pressed={mark !== null}
         tabIndex={current ? 0 : -1}
+        style={{ height: heightOf(session) }}
       >
         <span className={css.top}>
           <StateMark state={session} showLabel />
           <SessionMarks of={session} />
         </span>
-        <span className={css.title}>{sessionName(session)}</span>
+        <span
+          className={css.title}
+          style={{ WebkitLineClamp: Math.max(2, titleLines(sessionName(session))) }}
+        >
+          {sessionName(session)}
+        </span>
         <span className={css.foot}>
           <AgentMark agent={session.agent} />
           {session.kind !== "root" && (

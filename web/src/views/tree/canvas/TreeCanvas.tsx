@@ -2,21 +2,24 @@
 import "@xyflow/react/dist/base.css";
 import "@/views/canvas/canvas.css";
 import { Background, MiniMap, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
-import { type KeyboardEvent, type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from "react";
 import type { Callback, Node, RaceBrief } from "@/api/types";
 import { useMedia } from "@/lib/media";
 import { displayState } from "@/lib/words";
-import { CanvasControls, FIT_VIEW_OPTIONS } from "@/views/canvas/CanvasControls";
-import { buildTree } from "@/views/tree/lineage";
-import { originEdges, reportEdges } from "./edges";
+import { CanvasControls } from "@/views/canvas/CanvasControls";
+import { isFold, type Shown } from "@/views/tree/foldFinished";
+import { type TreeBranch, walk } from "@/views/tree/lineage";
+import { foldEdges, originEdges, reportEdges } from "./edges";
+import { type FoldFlowNode, FoldNode } from "./FoldNode";
 import { Legend } from "./Legend";
-import { type LayoutDirection, layOutTree, NODE_SIZE, neighbor } from "./layout";
+import { heightOf, type LayoutDirection, layOutTree, NODE_SIZE, neighbor } from "./layout";
 import { type SessionFlowNode, SessionNode } from "./SessionNode";
 import css from "./TreeCanvas.module.css";
 import { Arrowheads, TreeEdge } from "./TreeEdge";
-import { useSessionNodes } from "./useSessionNodes";
+import { useFirstView } from "./useFirstView";
+import { useFoldNodes, useSessionNodes } from "./useSessionNodes";
 
-const NODE_TYPES = { session: SessionNode };
+const NODE_TYPES = { session: SessionNode, fold: FoldNode };
 const EDGE_TYPES = { treeEdge: TreeEdge };
 /** With more sessions than this, only visible ones are rendered. */
 const MANY = 120;
@@ -24,7 +27,7 @@ const MANY = 120;
 const MAPPED = 12;
 
 export interface TreeCanvasProps {
-  nodes: Node[];
+  branches: TreeBranch<Shown>[];
   callbacks: Callback[];
   races: RaceBrief[];
   numbers: Map<string, number>;
@@ -32,7 +35,10 @@ export interface TreeCanvasProps {
   open: string | null;
   picked: string[] | null;
   start: string;
+  /** The sessions from the root to the one that matters most, around which a large tree is shown. */
+  path: string[];
   onChoose: (sessionId: string) => void;
+  onUnfold: (sessionId: string) => void;
   onOpen: (sessionId: string) => void;
 }
 
@@ -42,54 +48,56 @@ export const TreeCanvas = (props: TreeCanvasProps) => (
   </ReactFlowProvider>
 );
 
-const idUnder = (target: EventTarget) =>
-  (target as HTMLElement).closest<HTMLElement>("[data-session]")?.dataset.session;
+/** Returns the id of the session or fold under the pointer or focus. */
+function idUnder(target: EventTarget): string | undefined {
+  const { session, fold } =
+    (target as HTMLElement).closest<HTMLElement>("[data-session], [data-fold]")?.dataset ?? {};
+  return session ?? fold;
+}
 
 function Canvas({
-  nodes,
+  branches,
   callbacks,
   races,
   numbers,
   open,
   picked,
   start,
+  path,
   onChoose,
+  onUnfold,
   onOpen,
 }: TreeCanvasProps) {
   const wide = useMedia("(min-width: 48rem)");
   const flow: LayoutDirection = wide ? "right" : "down";
   const [current, setCurrent] = useState(start);
-  const shape = nodes
-    .map((node) => `${node.id}${node.kind}${node.parentSessionId}${node.forkedFromSessionId}`)
+  const items = useMemo(() => [...walk(branches)].map(([item]) => item), [branches]);
+  const nodes = useMemo(() => items.filter((item): item is Node => !isFold(item)), [items]);
+  const folds = useMemo(() => items.filter(isFold), [items]);
+  const shape = items
+    .map(
+      (item) => `${item.id}${item.kind}${item.parentSessionId}${item.forkedFromSessionId}${heightOf(item)}`,
+    )
     .join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: positions change with the shape of the tree, not with the state of sessions
-  const places = useMemo(() => layOutTree(buildTree(nodes), flow), [shape, flow]);
-  const focus = nodes.some((node) => node.id === current) ? current : (nodes[0]?.id ?? "");
-  const flowNodes = useSessionNodes({ nodes, places, flow, current: focus, open, picked, races });
+  const places = useMemo(() => layOutTree(branches, flow, heightOf), [shape, flow]);
+  const focus = items.some((item) => item.id === current) ? current : (items[0]?.id ?? "");
+  const sessionNodes = useSessionNodes({ nodes, places, flow, current: focus, open, picked, races });
+  const foldNodes = useFoldNodes(folds, places, flow, focus);
+  const flowNodes = useMemo(() => [...sessionNodes, ...foldNodes], [sessionNodes, foldNodes]);
   const edges = useMemo(
-    () => [...originEdges(nodes, numbers), ...reportEdges(nodes, callbacks)],
-    [nodes, numbers, callbacks],
+    () => [...originEdges(nodes, numbers), ...foldEdges(folds), ...reportEdges(nodes, callbacks)],
+    [nodes, numbers, folds, callbacks],
   );
-  const { fitView, setCenter, setViewport, getZoom, getViewport } = useReactFlow();
+  const { setCenter, getZoom, getViewport } = useReactFlow();
   const box = useRef<HTMLDivElement>(null);
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: fits the view when the tree has grown
-  useEffect(() => {
-    const frame = requestAnimationFrame(() => {
-      if (wide) return void fitView(FIT_VIEW_OPTIONS);
-      // On a phone, the tree is as wide as the screen and scrolls down.
-      const right = Math.max(...[...places.values()].map((at) => at.x)) + NODE_SIZE.width;
-      const zoom = Math.min(1, Math.max(0.6, (box.current?.clientWidth ?? right) / (right + 32)));
-      void setViewport({ x: 16 * zoom, y: 16, zoom });
-    });
-    return () => cancelAnimationFrame(frame);
-  }, [shape, flow, fitView]);
+  useFirstView({ box, items, places, path, wide });
 
   const onKeyDown = (event: KeyboardEvent) => {
     const from = idUnder(event.target);
     if (!from || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "o") return onOpen(from);
-    const next = neighbor(nodes, places, from, event.key, flow);
+    if (event.key === "o" && nodes.some((node) => node.id === from)) return onOpen(from);
+    const next = neighbor(items, places, from, event.key, flow);
     if (event.key.startsWith("Arrow")) event.preventDefault();
     if (!next) return;
     setCurrent(next);
@@ -110,15 +118,19 @@ function Canvas({
     // The node may have to be rendered first.
     requestAnimationFrame(() =>
       requestAnimationFrame(() =>
-        box.current?.querySelector<HTMLElement>(`[data-session="${next}"]`)?.focus({ preventScroll: true }),
+        box.current
+          ?.querySelector<HTMLElement>(`[data-session="${next}"], [data-fold="${next}"]`)
+          ?.focus({ preventScroll: true }),
       ),
     );
   };
   const onClick = (event: MouseEvent) => {
     const id = idUnder(event.target);
     if (!id) return;
-    setCurrent(id);
-    onChoose(id);
+    const fold = folds.find((item) => item.id === id);
+    setCurrent(fold?.foldedBelow ?? id);
+    if (fold) onUnfold(fold.foldedBelow);
+    else onChoose(id);
   };
 
   return (
@@ -133,7 +145,7 @@ function Canvas({
     >
       <Arrowheads />
       {!wide && <Legend />}
-      <ReactFlow<SessionFlowNode>
+      <ReactFlow<SessionFlowNode | FoldFlowNode>
         nodes={flowNodes}
         edges={edges as never}
         nodeTypes={NODE_TYPES}
@@ -156,11 +168,13 @@ function Canvas({
           </Panel>
         )}
         {wide && !open && nodes.length > MAPPED && (
-          <MiniMap<SessionFlowNode>
+          <MiniMap<SessionFlowNode | FoldFlowNode>
             pannable
             zoomable
             ariaLabel="Map of the tree"
-            nodeClassName={(item) => css[`map-${displayState(item.data.session)}`] ?? ""}
+            nodeClassName={(item) =>
+              item.type === "session" ? (css[`map-${displayState(item.data.session)}`] ?? "") : ""
+            }
           />
         )}
       </ReactFlow>

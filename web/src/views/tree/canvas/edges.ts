@@ -2,9 +2,10 @@
 import type { Edge } from "@xyflow/react";
 import type { Callback, Node } from "@/api/types";
 import { sessionName } from "@/lib/words";
+import type { Fold } from "@/views/tree/foldFinished";
 import { originOf } from "@/views/tree/lineage";
 
-export type EdgeKind = "fork" | "spawn" | "sideQuestion" | "report";
+export type EdgeKind = "fork" | "spawn" | "sideQuestion" | "report" | "fold";
 
 export interface TreeEdgeData extends Record<string, unknown> {
   kind: EdgeKind;
@@ -24,6 +25,7 @@ const LABELS: Record<EdgeKind, string> = {
   spawn: "child of",
   sideQuestion: "side question to",
   report: "reports to",
+  fold: "below",
 };
 const REPORTS: Record<Callback["state"], string> = {
   queued: "report queued",
@@ -58,6 +60,19 @@ export function originEdges(nodes: readonly Node[], numbers: Map<string, number>
     ];
   });
 }
+
+/** Returns the edges from folds to the sessions that they are below. */
+export const foldEdges = (folds: readonly Fold[]): TreeEdge[] =>
+  folds.map(({ id, foldedBelow }) => ({
+    id: `${foldedBelow}>${id}`,
+    source: foldedBelow,
+    target: id,
+    sourceHandle: "out",
+    targetHandle: "in",
+    type: "treeEdge",
+    focusable: false,
+    data: { kind: "fold" },
+  }));
 
 /** Returns an edge for the newest report of each child. */
 export function reportEdges(nodes: readonly Node[], callbacks: readonly Callback[]): TreeEdge[] {

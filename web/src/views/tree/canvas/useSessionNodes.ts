@@ -1,7 +1,9 @@
 /** Turns sessions into canvas nodes. Unchanged nodes stay the same objects, so that only changed sessions render again. */
 import { useMemo, useRef } from "react";
 import type { Node, RaceBrief } from "@/api/types";
-import { type LayoutDirection, NODE_SIZE, type Point } from "./layout";
+import type { Fold } from "@/views/tree/foldFinished";
+import type { FoldFlowNode } from "./FoldNode";
+import { FOLD_HEIGHT, heightOf, type LayoutDirection, NODE_SIZE, type Point } from "./layout";
 import type { SessionFlowNode, SessionNodeData } from "./SessionNode";
 
 interface NodeInputs {
@@ -44,9 +46,10 @@ export function useSessionNodes({
         mark,
         raceNumber: numbers.get(session.id) ?? null,
       };
+      const size = { width: NODE_SIZE.width, height: heightOf(session) };
       const old = known.current.get(session.id);
       if (
-        old &&
+        old?.height === size.height &&
         old.position.x === position.x &&
         old.position.y === position.y &&
         same(old.data, data as SessionNodeData)
@@ -57,11 +60,30 @@ export function useSessionNodes({
         type: "session",
         position,
         data: data as SessionNodeData,
-        ...NODE_SIZE,
-        measured: NODE_SIZE,
+        ...size,
+        measured: size,
       };
     });
     known.current = new Map(flowNodes.map((item) => [item.id, item]));
     return flowNodes;
   }, [nodes, places, flow, current, open, picked, races]);
 }
+
+/** Turns folds into canvas nodes. */
+export const useFoldNodes = (
+  folds: readonly Fold[],
+  places: Map<string, Point>,
+  flow: LayoutDirection,
+  current: string,
+): FoldFlowNode[] =>
+  useMemo(() => {
+    const size = { width: NODE_SIZE.width, height: FOLD_HEIGHT };
+    return folds.map((fold) => ({
+      id: fold.id,
+      type: "fold",
+      position: places.get(fold.id) ?? { x: 0, y: 0 },
+      data: { fold, flow, current: fold.id === current },
+      ...size,
+      measured: size,
+    }));
+  }, [folds, places, flow, current]);

@@ -16,8 +16,11 @@ from bough.core.worktrees import repair
 from bough.core.worktrees.creation import setup
 from bough.core.worktrees.for_branch import MARKS, marked
 from bough.core.worktrees.repair import WorktreeRepair
+from bough.git import worktrees
+from bough.git.run import GitFailed
 from bough.git.safe import permissions
 from bough.git.safe.location import find as find_location
+from bough.model.repo import Worktree
 from bough.model.values.times import before
 from bough.storage.queries import Query
 from tests.api.error_responses import Json, refused
@@ -114,6 +117,35 @@ async def test_a_session_that_could_not_be_stored_leaves_no_worktree(server: Run
     ):
         refused(await server.client.http.post("/api/sessions", json=body), 503, "disk_full")
     assert known_to_git(at(repo["path"])) == []
+
+
+@pytest.mark.parametrize("step", ["clear", "delete_branch"])
+async def test_a_creation_that_cannot_be_undone_keeps_its_owner(
+    server: Running, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """W1, Q4: If the folder or the branch of a failed creation cannot be removed, its row stays until a later attempt
+    removes all of them, also for a session that was to work there."""
+    repo = await registered(server)
+    top = at(repo["path"])
+    body = {"repoId": repo["id"], "agent": "demo", "worktree": {"branch": "feature"}}
+
+    async def stuck(*_arguments: str) -> bool:
+        raise OSError("Device or resource busy")
+
+    async def no_files(*_arguments: object) -> None:
+        raise GitFailed("git_failed", "No space left on device")
+
+    async def unfinished() -> list[Worktree]:
+        return await server.services.store.read(lambda tx: tx.all(WORKTREES.unfinished, Worktree))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worktrees, step, stuck)
+        patched.setattr(worktrees, "exclude", no_files)
+        refused(await server.client.http.post("/api/sessions", json=body), 409, "git_failed")
+    assert len(await unfinished()) == 1
+    await server.services.worktrees.repair()
+    assert (await unfinished(), known_to_git(top), git(top, "branch", "--list", "feature")) == ([], [], "")
+    assert (await server.client.post("/api/sessions", body))["status"] == "active"
 
 
 @pytest.mark.parametrize("status", ["setting_up", "removing", "making"])

@@ -255,19 +255,22 @@ class WorktreeCreation:
             )
             if known is not None and known.status != "making":
                 return
-        await self.undo(repo, row)
+        try:
+            await self.undo(repo, row)
+        except (BoughError, OSError) as error:
+            # The row and the key stay: the next look, the next start or a repeated request tries again.
+            log.warning("worktree_not_undone", worktree=row.id, path=row.path, error=str(error))
+            return
         await until_available(lambda: self._store.forget_answer(caller, scope), "a failed worktree", within=UNDO_WITHIN)
 
     async def undo(self, repo: Repo, row: Worktree) -> None:
-        """Removes the folder, branch and row of a worktree that was never announced."""
-        try:
-            if not await git.clear(repo.path, row.path):
-                log.warning("worktree_leftovers", path=row.path, hint="not a worktree in git, so left alone")
-            git.tidy(row.path, repo.path)
-            if row.branch_made and row.branch is not None:
-                await git.delete_branch(repo.path, row.branch)
-        except (BoughError, OSError) as error:
-            log.warning("worktree_not_undone", path=row.path, error=str(error))
+        """Removes the folder, branch and row of a worktree that was never announced, the row last: what cannot be
+        removed keeps its owner."""
+        if not await git.clear(repo.path, row.path):
+            log.warning("worktree_leftovers", path=row.path, hint="not a worktree in git, so left alone")
+        git.tidy(row.path, repo.path)
+        if row.branch_made and row.branch is not None:
+            await git.delete_branch(repo.path, row.branch)
         await until_available(
             lambda: self._store.write(lambda change: change.tx.run(WORKTREES.forget, id=row.id)),
             "a failed worktree",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from bough.model.values import own_tokens
 from tests.attacks.test_secret_values import SECRET, everything, pieces
 from tests.core.helpers import open_session
 from tests.support.client import Client
+from tests.support.repos import git
 from tests.support.server import Running
 
 OTHER = "egret-0815-white-wing"
@@ -89,6 +91,35 @@ async def test_a_fork_does_not_tell(server: Running) -> None:
     fork = await client.post(f"/api/sessions/{session}/fork", {"prompt": f"[[say {SECRET} {OTHER}]]", "env": {}})
     await client.wait_task(fork["taskId"])
     assert (await client.texts(fork["sessionId"]))[-1] == "*** ***"
+
+
+async def test_titles_and_branches_do_not_tell(server: Running) -> None:
+    """R1, B2: Titles, git branches and folders that are named after a prompt hold no secret value, neither of the
+    source nor of the new session; nor does a title that was given."""
+    client = server.client
+    session = await open_session(server, env={"TOLD": SECRET}, title=f"Use {SECRET}")
+    assert (await client.get(f"/api/sessions/{session}"))["title"] == "Use ***"
+    await change(client, session, title=f"Again {SECRET}", description=SECRET)
+    for verb, wants in (("fork", {}), ("spawn", {}), ("fork", {"env": {"NEW": OTHER}})):
+        body = {"prompt": f"Log in with {SECRET} and {OTHER}", "worktree": "new", **wants}
+        fork = await client.post(f"/api/sessions/{session}/{verb}", body)
+        made = await client.get(f"/api/sessions/{fork['sessionId']}")
+        worktree = await client.get(f"/api/worktrees/{made['worktreeId']}")
+        assert not pieces(str((made, worktree)))
+        assert (OTHER in worktree["branch"]) == (not wants)
+    titles = [row["title"] for row in (await client.get("/api/sessions"))["sessions"]]
+    assert f"Log in with *** and {OTHER}" in titles and "Log in with *** and ***" in titles
+
+
+async def test_a_branch_named_like_a_secret(server: Running) -> None:
+    """R1: The git state that is stored with turns and new sessions masks the name of a branch that the agent chose."""
+    client = server.client
+    session = await open_session(server, env={"TOLD": SECRET})
+    folder = Path((await client.get(f"/api/sessions/{session}"))["cwd"])
+    git(folder, "checkout", "--quiet", "-b", SECRET)
+    await client.ask(session, "hello")
+    await client.post(f"/api/sessions/{session}/fork", {})
+    assert not pieces(await everything(client, session))
 
 
 async def test_former_values_are_limited(server: Running) -> None:

@@ -101,7 +101,7 @@ async def sent(store: Store, task: Task, mode: PermissionMode, taken: FolderStat
         }
         if task.sent_attempt == 0:
             columns["cost_before"] = session.cost
-            columns["git_before"] = raw(taken.git) if taken.git is not None else None
+            columns["git_before"] = await _shown_git(change, task, taken)
             await record(change, taken)
         sent_task = await records.update_task(change, task.id, **columns)
         await meet(change, task, session.cwd)
@@ -160,6 +160,13 @@ def succeeded(result: PromptResult, counts: UsageMeaning, why: CalledOff | None 
     return TurnOutcome("cancelled" if why == "stopped" else "completed", result.stop_reason, usage=usage)
 
 
+async def _shown_git(change: Change, task: Task, taken: FolderState | None) -> msgspec.Raw | None:
+    """Returns the git state to store. Agents choose the names of branches, which may be secret values."""
+    if taken is None or taken.git is None:
+        return None
+    return (await change.redactor(task.session_id)).json(raw(taken.git))
+
+
 async def finish(
     change: Change, task: Task, outcome: TurnOutcome, tools: int, taken: FolderState | None
 ) -> Task | None:
@@ -182,7 +189,7 @@ async def finish(
         error=raw({"code": error.code, "message": error.message}) if error else None,
         usage=raw(await _of_turn(change.tx, task, outcome.usage)) if outcome.usage else None,
         cost=grown_cost(session, known),
-        git_after=raw(taken.git) if taken is not None and taken.git is not None else None,
+        git_after=await _shown_git(change, task, taken),
         tool_use_count=tools,
     )
     if ended is None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bough.agents.acp.wire import RequestId
+from bough.core.store.session_secrets import redactor_of_new
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
@@ -40,6 +41,8 @@ async def update_session(change: Change, session_id: str, **columns: Any) -> Ses
     pause, unless a new one is among the columns."""
     if "queue_paused" in columns:
         columns.setdefault("pause_reason", None)
+    for name in {"title", "description"} & columns.keys():
+        columns[name] = (await change.redactor(session_id)).text(columns[name])
     query = SESSIONS.patch.with_(set=_assignments(columns))
     fresh = await change.tx.one(query, Session, id=session_id, now=change.now, **columns)
     assert fresh is not None
@@ -77,7 +80,9 @@ async def add_session(
     approval_timeout: float | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
-    `source`. `env_trusted` is given for inherited values: whether an admin has set them."""
+    `source`. `env_trusted` is given for inherited values: whether an admin has set them. Secret values in its texts are
+    masked."""
+    secrets = await redactor_of_new(change.tx, env, mcp_server_ids, source.id if source is not None else None)
     below = kind in ("subsession", "btw")
     session = await change.tx.one(
         SESSIONS.add,
@@ -87,8 +92,8 @@ async def add_session(
         worktree_id=worktree_id,
         cwd=cwd,
         agent=agent,
-        title=title,
-        description=description,
+        title=secrets.text(title),
+        description=secrets.text(description),
         permission_mode=permission_mode,
         allowed_tools=raw([]),
         model=model,
@@ -103,7 +108,7 @@ async def add_session(
         root_session_id=source.root_session_id if source is not None else session_id,
         branch_task_id=branch_task_id,
         created_by=raw(caller.record()),
-        git_state=git_state,
+        git_state=secrets.json(git_state),
         headless=headless,
         approval_timeout=approval_timeout,
         sandbox=sandbox,

@@ -49,6 +49,20 @@ async def redactor_of(tx: Tx, session_id: str) -> Redactor:
     return redactor_for(frozenset(await secrets_of(tx, session_id)))
 
 
+async def redactor_with(tx: Tx, session_id: str, env: Iterable[str]) -> Redactor:
+    """Returns the redactor of a session and of further values, such as the variables of a session to come."""
+    values = [*await secrets_of(tx, session_id), *(value for value in env if value and not _is_path_list(value))]
+    return redactor_for(frozenset(values))
+
+
+async def redactor_of_new(tx: Tx, env: dict[str, str], server_ids: msgspec.Raw, source_id: str | None) -> Redactor:
+    """Returns the redactor of a session that is about to be added, with the values of its source."""
+    ids = msgspec.json.decode(server_ids, type=list[str])
+    servers = await tx.all(MCP.private, McpServer, ids=ids) if ids else []
+    values = [value for server in servers for value in _secrets_of_server(server)]
+    return await redactor_with(tx, source_id or "", [*env.values(), *values])
+
+
 async def prompt_redactor(tx: Tx, task: Task) -> Redactor:
     """Returns the redactor of a prompt: of its session, and of the session that wrote it."""
     values = await secrets_of(tx, task.session_id)

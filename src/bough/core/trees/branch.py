@@ -18,7 +18,7 @@ from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
-from bough.core.store.session_secrets import remember_secrets
+from bough.core.store.session_secrets import redactor_with, remember_secrets
 from bough.core.store.short_ids import find_id, whole_id
 from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
@@ -159,7 +159,10 @@ class Branches:
             # Refusals come before the worktree is created.
             await self._store.write(lambda change: self._check_admissible(change, caller, source.id, new, kind))
             options = NewBranchWorktree() if isinstance(new.worktree, str) else new.worktree
-            title = (new.title or new.prompt or source.title)[:80]
+            # Masked before it is cut: git branches and folders are named after it.
+            values = (new.env or {}).values()
+            secrets = await self._store.read(lambda tx: redactor_with(tx, source.id, values))
+            title = secrets.text(new.title or new.prompt or source.title)[:80]
             requested = WorktreeRequest(title, options.branch, options.path, new.task_id, options.ignored)
             async with self._worktrees.create(caller, source, requested) as folder:
                 return await self._write(caller, source, new, kind, prompt, folder, request)
@@ -289,7 +292,7 @@ class Branches:
         branch_task = await self._branch_point(change.tx, source, new, kind)
         title = new.title
         if title is None:
-            title = await fork_title(change, source, new.prompt) if kind == "fork" else ""
+            title = await fork_title(change, source, new.prompt, env) if kind == "fork" else ""
         choice = await sandbox_of_branch(change.tx, caller, self._settings, source)
         session = await records.add_session(
             change,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bough.core.store.session_secrets import redactor_with
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
 from bough.model.session import Session
@@ -23,12 +24,12 @@ def prompt_title(prompt: str) -> str:
     return f"{cut[:space] if space > LONGEST_TITLE // 2 else cut}…"
 
 
-async def fork_title(change: Change, source: Session, prompt: str | None) -> str:
+async def fork_title(change: Change, source: Session, prompt: str | None, env: dict[str, str]) -> str:
     """Returns the title of a fork that got none: the beginning of its prompt, or the next free number after its
-    origin's title. A fork of an untitled session is named by its first prompt once it has one."""
+    origin's title. A fork of an untitled session is named by its first prompt once it has one. `env` is the fork's."""
     if prompt and prompt.strip():
         # Masked before it is cut, which could leave a part of a secret value.
-        return prompt_title((await change.redactor(source.id)).text(prompt))
+        return prompt_title((await redactor_with(change.tx, source.id, env.values())).text(prompt))
     if not source.title:
         return ""
     origin = _NUMBERED.sub("", source.title)

@@ -26,6 +26,8 @@ from bough.core.checkpoints.restore import Restoring
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.checks.poller import CheckPoller
+from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
@@ -152,6 +154,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
     page_keys = PageKeys(store)
+    finishing = Finishing(store, runner.checkpoints, tasks)
+    checks = RequestChecks(store, settings, finishing, tasks)
     user_tokens = UserTokens(store, page_keys)
     return Services(
         settings=settings,
@@ -165,7 +169,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         repos=repos,
         git_permissions=RepositoryGitPermissions(store),
         worktrees=worktrees,
-        finishing=Finishing(store, runner.checkpoints, tasks),
+        finishing=finishing,
+        checks=checks,
+        check_poller=CheckPoller(checks, settings),
         cleanups=Cleanups(store, runner.checkpoints, worktrees, control, archiving),
         health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control),
@@ -276,6 +282,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         background.start("page keys", services.page_keys.run())
         background.start("user tokens", services.user_tokens.run())
         background.start("calls", services.calls.follow())
+        background.start("checks", services.check_poller.run())
         background.start("cleanups", services.cleanups.run())
         background.start("worktrees", services.worktrees.run())
         background.start("branches", services.branches.run())

@@ -139,6 +139,21 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             "of its own tree and of trees it created. What was said in others stays closed."
         ),
     ] = "all"
+    poll_checks: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Seconds between two looks at the checks of an open pull request, more while nothing changes; "
+            "0 looks only on request.",
+        ),
+    ] = 60
+    send_checks: Annotated[
+        bool,
+        Meta(
+            description="Whether failed checks and review threads are sent to the session by themselves, unless the "
+            "worktree says otherwise."
+        ),
+    ] = False
     sandbox: Annotated[
         Sandbox,
         Meta(

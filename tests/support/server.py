@@ -89,6 +89,7 @@ async def serving(folder: Path, **changes: Any) -> AsyncGenerator[Running]:
         "port": 0,
         "stop_agents": True,
         "sandbox": SANDBOX,
+        "poll_checks": 0,
     }
     settings = Settings(**(defaults | changes))
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -86,9 +86,11 @@ _ROUTES: dict[Needed, str] = {
         POST /api/tokens/{token_id}/rotate
         POST /api/wait
         GET /api/worktrees
+        GET /api/worktrees/checks
         GET /api/worktrees/overlaps
         GET /api/worktrees/preview
         GET /api/worktrees/{worktree_id}
+        GET /api/worktrees/{worktree_id}/checks
         GET /api/worktrees/{worktree_id}/diff
         GET /api/worktrees/{worktree_id}/finish
         GET /api/worktrees/{worktree_id}/losses
@@ -135,6 +137,9 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees
         PATCH /api/worktrees/{worktree_id}
         DELETE /api/worktrees/{worktree_id}
+        PATCH /api/worktrees/{worktree_id}/checks
+        POST /api/worktrees/{worktree_id}/checks/refresh
+        POST /api/worktrees/{worktree_id}/checks/send
         POST /api/worktrees/{worktree_id}/cleanup
         POST /api/worktrees/{worktree_id}/commit
         POST /api/worktrees/{worktree_id}/merge

@@ -16,6 +16,8 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
+from bough.core.finish.checks.poller import CheckPoller
+from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.service import Finishing
@@ -80,6 +82,8 @@ class Services:
     worktrees: Worktrees
     finishing: Finishing
     cleanups: Cleanups
+    checks: RequestChecks
+    check_poller: CheckPoller
     health: HealthCheck
     resuming: Resuming
     overlaps: OverlapSurvey

@@ -44,6 +44,29 @@ state = os.path.join(folder, "requests.json")
 requests = json.load(open(state)) if os.path.exists(state) else []
 endpoint, _, query = words[-1].partition("?")
 method = value("--method")
+parts = endpoint.split("/")
+server = os.path.join(folder, "server.json")
+server = json.load(open(server)) if os.path.exists(server) else {{}}
+if endpoint == "graphql":
+    nodes = [dict(item, comments={{"nodes": item["comments"]}}) for item in server.get("threads", [])]
+    answer = {{"repository": {{"pullRequest": {{"reviewThreads": {{"nodes": nodes}}}}}}}}
+    print(json.dumps({{"data": answer}}))
+    sys.exit(0)
+if method == "GET" and parts[-1] in ("check-runs", "status", "logs", "trace", "jobs", "discussions"):
+    answers = {{"check-runs": {{"check_runs": server.get("checks", [])}}, "status": {{"statuses": []}}}}
+    answers |= {{"jobs": server.get("jobs", []), "discussions": server.get("discussions", [])}}
+    if parts[-1] in answers:
+        print(json.dumps(answers[parts[-1]]))
+    else:
+        print(server.get("logs", {{}}).get(parts[-2]) or sys.exit("no log"))
+    sys.exit(0)
+if method == "GET" and parts[-1].isdigit():
+    item = dict(requests[int(parts[-1]) - 1])
+    shown = {{"head": {{"sha": server.get("head", "")}}, "state": "open", "sha": server.get("head", "")}}
+    if name == "glab":
+        shown |= {{"state": "opened", "head_pipeline": {{"id": 7}}}}
+    print(json.dumps(item | shown | server.get("request", {{}})))
+    sys.exit(0)
 if method == "GET":
     asked = dict(urllib.parse.parse_qsl(query))
     branch = asked.get("source_branch") or asked["head"].partition(":")[2]
@@ -81,6 +104,10 @@ class ForgeStub:
         """Sets the hosts that the programs are logged in to, and how they fail."""
         hosts = hosts if hosts is not None else ["github.com", "gitlab.com"]
         (self.folder / "settings.json").write_text(json.dumps({"hosts": hosts, "fails": fails, "hangs": hangs}))
+
+    def serve(self, **server: Any) -> None:
+        """Sets what the server tells about the pull request: `head`, `checks`, `threads`, `logs` and others."""
+        (self.folder / "server.json").write_text(json.dumps(server))
 
     def calls(self, *, of_api: bool = True) -> list[dict[str, Any]]:
         path = self.folder / "calls"

@@ -165,6 +165,8 @@ class Operations:
         async def work(change: Change) -> Finished:
             finished = planned.finished
             await records.update(change, row.id, **{"branch": finished.branch or row.branch, **planned.columns})
+            if planned.store is not None:
+                await planned.store(change)
             change.audit(
                 caller,
                 _AUDITED[finished.action],

@@ -3,11 +3,13 @@ program can do it, a person gets the link and the text."""
 
 from __future__ import annotations
 
+from bough.core.finish.checks.rows import track
 from bough.core.finish.commit import ProposedMessage
 from bough.core.finish.folder import WorktreeFolder, find_base, find_remote
 from bough.core.finish.push import plan_push
 from bough.core.finish.remote_branches import RemoteBranches
 from bough.core.finish.requests import Finished, FinishPlan, PullRequest, PullRequestBody, PushBody, counted
+from bough.core.store.transactions import Change
 from bough.errors import Conflict, Invalid
 from bough.git.decode import shown
 from bough.git.finish import forge_programs
@@ -70,7 +72,11 @@ async def plan_pull_request(
             _link(forge, request)
             finished.steps[-1] = _done(forge, request)
 
-    return FinishPlan(finished, act)
+    async def store(change: Change) -> None:
+        if forge is not None and request.url is not None and request.number is not None:
+            await track(change, folder.row.id, forge, request.number, request.url)
+
+    return FinishPlan(finished, act, store=store)
 
 
 def _checked(body: PullRequestBody, proposed_title: str, proposed_text: str) -> tuple[str, str]:

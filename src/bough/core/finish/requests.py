@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from bough.core.store.idempotency import RecordScope
+from bough.core.store.transactions import Change
 from bough.errors import BoughError
 
 FinishAction = Literal["commit", "update", "merge", "undo-merge", "push", "pull-request", "cleanup"]
@@ -177,6 +178,8 @@ class FinishPlan(msgspec.Struct):
     act: Callable[[], Awaitable[None]]
     # Columns of the worktree's row that change with it.
     columns: dict[str, Any] = {}
+    # What else is stored together with its answer.
+    store: Callable[[Change], Awaitable[None]] | None = None
 
 
 def scope_of(action: FinishAction, worktree_id: str) -> RecordScope:

@@ -150,7 +150,7 @@ class Tasks:
         await check_room(change, session, self._settings.max_queue)
         if repeated is not None:
             return await _enqueue_again(change, session, repeated, files, caller)
-        source: Source = "session" if caller.kind == "session" else "user"
+        source: Source = "session" if caller.kind == "session" else "schedule" if caller.kind == "system" else "user"
         sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
         task = await enqueue(change, session, sent, source=source, from_session=caller.id, files=files, caller=caller)
         return task if sent == prompt else await change.shown(task)

@@ -69,12 +69,12 @@ class _Ended(msgspec.Struct, frozen=True):
 
 async def find_open(forge: Forge, branch: str) -> OpenRequest | None:
     """Returns the open pull request of a branch, if any. Raises `ForgeFailed` if no program can tell."""
-    await _check_login(forge)
+    await check_login(forge)
     if forge.kind == "github":
         query = {"head": f"{forge.owner}:{branch}", "state": "open", "per_page": "1"}
     else:
         query = {"source_branch": branch, "state": "opened", "per_page": "1"}
-    requests = await _call(forge, "GET", f"{_endpoint(forge)}?{urlencode(query, quote_via=quote, errors='replace')}")
+    requests = await call(forge, "GET", f"{_endpoint(forge)}?{urlencode(query, quote_via=quote, errors='replace')}")
     if not isinstance(requests, list):
         raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with something else than a list.")
     items = cast("list[Any]", requests)
@@ -88,7 +88,7 @@ async def open_request(forge: Forge, text: RequestText, *, draft: bool) -> OpenR
     else:
         title = f"Draft: {text.title}" if draft else text.title
         fields = {"title": title, "description": text.body, "source_branch": text.branch, "target_branch": text.base}
-    return _request(forge, await _call(forge, "POST", _endpoint(forge), fields))
+    return _request(forge, await call(forge, "POST", _endpoint(forge), fields))
 
 
 async def change_request(forge: Forge, request: OpenRequest, text: RequestText) -> OpenRequest:
@@ -97,7 +97,7 @@ async def change_request(forge: Forge, request: OpenRequest, text: RequestText) 
         method, fields = "PATCH", {"title": text.title, "body": text.body, "base": text.base}
     else:
         method, fields = "PUT", {"title": text.title, "description": text.body, "target_branch": text.base}
-    return _request(forge, await _call(forge, method, f"{_endpoint(forge)}/{request.number}", fields))
+    return _request(forge, await call(forge, method, f"{_endpoint(forge)}/{request.number}", fields))
 
 
 def _endpoint(forge: Forge) -> str:
@@ -122,7 +122,7 @@ def _request(forge: Forge, answer: Any) -> OpenRequest:
     return request
 
 
-async def _check_login(forge: Forge) -> None:
+async def check_login(forge: Forge) -> None:
     """Raises `ForgeFailed` unless a program for the server exists and is logged in to this very host. Asks no other
     host than the program's own one."""
     name = PROGRAMS.get(forge.kind)
@@ -146,7 +146,7 @@ async def _check_login(forge: Forge) -> None:
     )
 
 
-async def _call(forge: Forge, method: str, endpoint: str, fields: dict[str, Any] | None = None) -> Any:
+async def call(forge: Forge, method: str, endpoint: str, fields: dict[str, Any] | None = None) -> Any:
     """Sends a request through the program's `api` command: it reads no repository, starts no editor and takes the text
     from its input."""
     words = ["api", "--hostname", forge.host, "--method", method]
@@ -161,20 +161,29 @@ async def _call(forge: Forge, method: str, endpoint: str, fields: dict[str, Any]
     return answer
 
 
+async def call_text(forge: Forge, endpoint: str) -> str:
+    """Returns an answer that is no JSON, such as a log."""
+    ended = await _run(forge, ("api", "--hostname", forge.host, "--method", "GET", endpoint))
+    if ended.code != 0:
+        raise ForgeFailed(_reason(PROGRAMS[forge.kind], ended, None))
+    return ended.out.decode("utf-8", "replace")
+
+
 def _reason(name: str, ended: _Ended, answer: Any) -> str:
     words: list[str] = []
     if isinstance(answer, dict):
         fields = cast("dict[str, Any]", answer)
         errors: Any = fields.get("errors")
         words += [str(fields.get("message") or fields.get("error") or "")]
-        words += [str(item.get("message") or "") for item in _dicts(errors)]
+        words += [str(item.get("message") or "") for item in dicts(errors)]
     text = ": ".join(dict.fromkeys(word for word in words if word)) or ended.err.decode("utf-8", "replace")
     line = " ".join(visible(text).split())
     line = line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 1]}…"
     return f"{name} failed: {line or f'exit code {ended.code}'}"
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
+def dicts(value: Any) -> list[dict[str, Any]]:
+    """Returns the objects of a list; nothing of anything else."""
     items = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 

@@ -44,6 +44,7 @@ AuditAction = Literal[
     "worktree.pushed",
     "worktree.pull_request",
     "worktree.cleaned_up",
+    "worktree.checks_rule",
     "checkpoints.pruned",
     "git_permissions.changed",
     "mcp_server.added",

@@ -1,11 +1,16 @@
-"""Tests `bough worktree status`, `commit`, `update`, `merge`, `push`, `pr` and `cleanup`."""
+"""Tests `bough worktree status`, `commit`, `update`, `merge`, `push`, `pr`, `checks` and `cleanup`."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from tests.api.cli.cli_program import Cli
 from tests.api.worktree_helpers import commit, head
+from tests.core.finish.forge_stub import forge_stub, on_forge
+from tests.core.finish.test_checks import run, thread
 from tests.support.repos import git
 from tests.support.server import Running
 
@@ -108,3 +113,24 @@ async def test_cleaning_up_from_the_command_line(server: Running, cli: Cli) -> N
     assert "Keep branch feature: it is not merged." in preview.out and "Nothing was changed" in preview.err
     done = await cli("worktree", "cleanup", str(folder), "--force")
     assert (done.code, "bough worktree recover" in done.err, folder.exists()) == (0, True, False)
+
+
+async def test_checks_from_the_command_line(
+    server: Running, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L4, F8: Checks are shown, refreshed and sent; a failed one exits with 1, and the list has a mark."""
+    forge = forge_stub(tmp_path / "forge", monkeypatch)
+    work, _ = await on_forge(server, monkeypatch)
+    folder = str(work.folder)
+    assert "No pull request is known" in (await cli("worktree", "checks", folder)).out
+    sha = commit(work.folder, "one.txt")
+    assert (await cli("worktree", "pr", folder, "--title", "T")).code == 0
+    forge.serve(head=sha, checks=[run(1, "failure")], threads=[thread(1, "Why?")])
+    shown = await cli("worktree", "checks", folder, "--refresh")
+    assert (shown.code, "1 failed, 1 open thread" in shown.out, "ana: Why?" in shown.out) == (1, True, True)
+    assert "ready, PR 1: 1 failed" in (await cli("worktree", "list")).out
+    await work.session()
+    sent = await cli("worktree", "checks", folder, "--send")
+    assert (sent.code, "Sent 2 as one prompt" in sent.out) == (0, True)
+    automatic = await cli("worktree", "checks", folder, "--auto", "on")
+    assert "new failures by themselves" in automatic.out and "1 of 5" in automatic.out

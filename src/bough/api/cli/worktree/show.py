@@ -14,6 +14,7 @@ from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset, find_repo, print_adoptable
+from bough.api.cli.worktree.checks import summary
 from bough.api.cli.worktree.find import WorktreeId
 
 # How many seconds a list waits for files to be compared.
@@ -39,6 +40,7 @@ def list_worktrees(
     def render(page: Any) -> None:
         rows: list[Json] = page["worktrees"]
         overlaps = _overlaps(ctx) if rows and not removed else {}
+        requests = _requests(ctx) if rows and not removed else {}
         short_ids = short_forms([row["id"] for row in rows])
         output.table(
             ("ID", "NAME", "BRANCH", "STATE", "AGE", "PATH"),
@@ -47,7 +49,7 @@ def list_worktrees(
                     short_ids[row["id"]],
                     brief(row["name"], 40),
                     brief(row["branch"] or "(detached)", 40),
-                    _state(row) + overlaps.get(row["id"], ""),
+                    _state(row) + overlaps.get(row["id"], "") + requests.get(row["id"], ""),
                     ago(row["removedAt"] or row["createdAt"]),
                     row["path"],
                 )
@@ -72,6 +74,18 @@ def _overlaps(ctx: CommandContext) -> dict[str, str]:
         more = f" +{len(names) - 1}" if len(names) > 1 else ""
         marks[item["worktreeId"]] = f", overlaps {brief(names[0], 20)}{more}"
     return marks
+
+
+def _requests(ctx: CommandContext) -> dict[str, str]:
+    """Returns a mark for each worktree with a pull request."""
+    known: Json = ctx.client.get("/api/worktrees/checks").value
+    return {item["worktreeId"]: f", {_request(item)}" for item in known["requests"]}
+
+
+def _request(item: Json) -> str:
+    if item["state"] != "open":
+        return f"PR {item['number']} {item['state']}"
+    return f"PR {item['number']}: {summary(item)}"
 
 
 def show(ctx: CommandContext, worktree: WorktreeId) -> None:

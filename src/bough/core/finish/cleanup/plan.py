@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bough.core.finish.checks.rows import find_row
 from bough.core.finish.cleanup.merged import merged_into
 from bough.core.finish.folder import WorktreeFolder, read_folder, refuse_turns, refuse_uncommitted, written_folders
 from bough.core.finish.merge import last_merge
@@ -56,6 +57,7 @@ async def plan_cleanup(store: Store, caller: Caller, row: Worktree, repo: Repo, 
     folder.refuse_changed(body)
     await _refuse_blocked(row, repo)
     merged = await merged_into(folder, await last_merge(folder))
+    merged = merged or await store.read(lambda tx: _merged_request(tx, folder))
     if not body.force:
         folder.refuse_unfinished()
         advice = "Commit them first, or send force: true: they are then kept on a recovery ref."
@@ -126,6 +128,14 @@ async def _refuse_blocked(row: Worktree, repo: Repo) -> None:
     inside = [other.path for other in await git.list_worktrees(repo.path) if below(other.path, row.path)]
     if error := refusals.locked(row, listed) or refusals.holds_others(row, inside):
         raise error
+
+
+async def _merged_request(tx: Tx, folder: WorktreeFolder) -> str | None:
+    """Returns the pull request that was merged with the worktree's last commit, as the server told."""
+    request = await find_row(tx, folder.row.id)
+    if request is None or request.state != "merged" or request.head != folder.head:
+        return None
+    return f"the merged pull request {request.number}"
 
 
 def _unmerged(folder: WorktreeFolder) -> Conflict:

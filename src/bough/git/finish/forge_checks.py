@@ -1,0 +1,193 @@
+"""Reads the checks, review threads and logs of a pull request through the person's own `gh` or `glab`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+from urllib.parse import quote
+
+import msgspec
+
+from bough.git.finish.forge_programs import ForgeFailed, call, call_text, check_login, dicts
+from bough.git.finish.forges import Forge
+
+CheckStatus = Literal["pending", "passed", "failed", "skipped"]
+RequestStatus = Literal["open", "merged", "closed"]
+# At most this many checks and threads are read; servers answer with as many per page.
+MOST = 100
+# The beginning of a comment is enough to see what it is about; longer ones are cut.
+LONGEST_COMMENT = 4_000
+_GITHUB: dict[str, CheckStatus] = {
+    **dict.fromkeys(("success", "neutral"), "passed"),
+    **dict.fromkeys(("skipped", "stale"), "skipped"),
+    **dict.fromkeys(("failure", "error", "timed_out", "cancelled", "startup_failure", "action_required"), "failed"),
+}
+_GITLAB: dict[str, CheckStatus] = {
+    "success": "passed",
+    **dict.fromkeys(("failed", "canceled"), "failed"),
+    **dict.fromkeys(("skipped", "manual"), "skipped"),
+}
+_THREADS = """query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { reviewThreads(last: 100) { nodes {
+    id isResolved path line comments(last: 10) { nodes { id author { login } body url } } } } } } }"""
+
+
+class CheckRun(msgspec.Struct, rename="camel"):
+    """One check of the last commit. `hasLog` says that its output can be read."""
+
+    id: str
+    name: str
+    status: CheckStatus
+    url: str | None = None
+    has_log: bool = False
+
+
+class ThreadComment(msgspec.Struct):
+    """One comment of a thread."""
+
+    author: str
+    text: str
+
+
+class RequestThread(msgspec.Struct, rename="camel"):
+    """A thread of review comments that is not resolved. `last` is the id of its last comment."""
+
+    id: str
+    last: str
+    comments: list[ThreadComment]
+    path: str | None = None
+    line: int | None = None
+    url: str | None = None
+
+
+class RequestState(msgspec.Struct):
+    """A pull request as the server tells it."""
+
+    state: RequestStatus
+    url: str
+    head: str
+    checks: list[CheckRun]
+    threads: list[RequestThread]
+
+
+async def read_request(forge: Forge, number: int) -> RequestState:
+    """Returns the state, checks and open threads of a pull request. Raises `ForgeFailed` if no program can tell."""
+    await check_login(forge)
+    read = _read_github if forge.kind == "github" else _read_gitlab
+    try:
+        return await read(forge, number)
+    except (KeyError, TypeError, IndexError, AttributeError, msgspec.ValidationError) as error:
+        raise ForgeFailed(f"The server of the {forge.noun} answered with something unexpected.") from error
+
+
+async def read_log(forge: Forge, check: CheckRun) -> str:
+    """Returns the output of a check. Raises `ForgeFailed` if there is none."""
+    if not check.has_log:
+        raise ForgeFailed("The check has no log that can be read.")
+    number = quote(check.id.rpartition(":")[2], safe="")
+    if forge.kind == "github":
+        return await call_text(forge, f"repos/{forge.project}/actions/jobs/{number}/logs")
+    return await call_text(forge, f"projects/{quote(forge.project, safe='')}/jobs/{number}/trace")
+
+
+async def _read_github(forge: Forge, number: int) -> RequestState:
+    start = f"repos/{forge.project}"
+    request = await call(forge, "GET", f"{start}/pulls/{number}")
+    head = str(request["head"]["sha"])
+    state: RequestStatus = "merged" if request.get("merged") else "open" if request["state"] == "open" else "closed"
+    if state != "open":
+        return RequestState(state, _https(request["html_url"]), head, [], [])
+    sha = quote(head, safe="")
+    runs = await call(forge, "GET", f"{start}/commits/{sha}/check-runs?per_page={MOST}")
+    statuses = await call(forge, "GET", f"{start}/commits/{sha}/status?per_page={MOST}")
+    checks = [
+        CheckRun(
+            f"run:{run['id']}",
+            str(run["name"]),
+            _GITHUB.get(str(run.get("conclusion")), "pending") if run["status"] == "completed" else "pending",
+            _link(run.get("html_url")),
+            _inner(run, "app", "slug") == "github-actions",
+        )
+        for run in dicts(runs["check_runs"])[:MOST]
+    ]
+    checks += [
+        CheckRun(
+            f"status:{item['id']}",
+            str(item["context"]),
+            _GITHUB.get(str(item["state"]), "pending"),
+            _link(item.get("target_url")),
+        )
+        for item in dicts(statuses["statuses"])[:MOST]
+    ]
+    owner, _, name = forge.project.partition("/")
+    variables = {"owner": owner, "name": name, "number": number}
+    answer = await call(forge, "POST", "graphql", {"query": _THREADS, "variables": variables})
+    nodes = dicts(answer["data"]["repository"]["pullRequest"]["reviewThreads"]["nodes"])
+    threads = [_thread(node, dicts(node["comments"]["nodes"]), "login") for node in nodes if not node["isResolved"]]
+    return RequestState(state, _https(request["html_url"]), head, checks, [item for item in threads if item.comments])
+
+
+async def _read_gitlab(forge: Forge, number: int) -> RequestState:
+    start = f"projects/{quote(forge.project, safe='')}"
+    request = await call(forge, "GET", f"{start}/merge_requests/{number}")
+    head = str(request["sha"])
+    states: dict[str, RequestStatus] = {"opened": "open", "locked": "open", "merged": "merged"}
+    state = states.get(request["state"], "closed")
+    if state != "open":
+        return RequestState(state, _https(request["web_url"]), head, [], [])
+    pipeline: dict[str, Any] = request.get("head_pipeline") or {}
+    jobs: Any = []
+    if pipeline.get("id"):
+        jobs = await call(forge, "GET", f"{start}/pipelines/{int(pipeline['id'])}/jobs?per_page={MOST}")
+    checks = [
+        CheckRun(
+            f"job:{job['id']}",
+            str(job["name"]),
+            "skipped"
+            if job.get("allow_failure") and job["status"] == "failed"
+            else _GITLAB.get(job["status"], "pending"),
+            _link(job.get("web_url")),
+            True,
+        )
+        for job in dicts(jobs)[:MOST]
+    ]
+    discussions = await call(forge, "GET", f"{start}/merge_requests/{number}/discussions?per_page={MOST}")
+    threads: list[RequestThread] = []
+    for item in dicts(discussions)[:MOST]:
+        notes = [note for note in dicts(item["notes"]) if note.get("resolvable")]
+        if notes and not all(note.get("resolved") for note in notes):
+            position: dict[str, Any] = notes[0].get("position") or {}
+            fields = {"id": item["id"], "path": position.get("new_path"), "line": position.get("new_line")}
+            threads.append(_thread(fields, notes, "username"))
+    return RequestState(state, _https(request["web_url"]), head, checks, threads)
+
+
+def _thread(node: dict[str, Any], notes: list[dict[str, Any]], author: str) -> RequestThread:
+    comments = [
+        ThreadComment(str(_inner(note, "author", author) or "somebody"), str(note["body"])[:LONGEST_COMMENT])
+        for note in notes
+    ]
+    last = str(notes[-1]["id"]) if notes else ""
+    url = _link(notes[-1].get("url")) if notes else None
+    path, line = cast("str | None", node.get("path")), cast("int | None", node.get("line"))
+    return msgspec.convert(
+        {"id": str(node["id"]), "last": last, "comments": comments, "path": path, "line": line, "url": url},
+        RequestThread,
+        from_attributes=True,
+    )
+
+
+def _inner(node: dict[str, Any], name: str, field: str) -> Any:
+    """Returns a field of an object inside another, None if there is no such object."""
+    inner: Any = node.get(name)
+    return cast("dict[str, Any]", inner).get(field) if isinstance(inner, dict) else None
+
+
+def _link(url: Any) -> str | None:
+    """Returns an address that a page may link."""
+    return url if isinstance(url, str) and url.startswith("https://") else None
+
+
+def _https(url: Any) -> str:
+    if not isinstance(url, str) or not url.startswith("https://"):
+        raise ForgeFailed("The server answered with an address that is not https.")
+    return url

@@ -1,0 +1,2 @@
+DROP TABLE check_prompts;
+DROP TABLE pull_requests;

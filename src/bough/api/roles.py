@@ -186,6 +186,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_tasks_get",
         "agor_tasks_list",
         "agor_messages_list",
+        "agor_search",
         "agor_worktrees_list",
         "agor_worktrees_get",
         "agor_repos_list",

@@ -27,6 +27,7 @@ READING = (
     "agor_tasks_get",
     "agor_tasks_list",
     "agor_messages_list",
+    "agor_search",
 )
 PLACES = (
     "agor_worktrees_list",
@@ -65,6 +66,7 @@ TAKES = {
     "agor_tasks_get": "taskId",
     "agor_tasks_list": "sessionId status? limit? offset?",
     "agor_messages_list": "sessionId? taskId? limit? offset? search?",
+    "agor_search": "query sessionId? limit? offset?",
     "agor_worktrees_list": "repoId? limit? offset?",
     "agor_worktrees_get": "worktreeId",
     "agor_worktrees_create": "repoId branch path? base?",
@@ -170,6 +172,7 @@ async def test_reading_changes_nothing(server: Running) -> None:
         "agor_tasks_get": {"taskId": session["taskId"]},
         "agor_tasks_list": {"sessionId": session["id"]},
         "agor_messages_list": {"sessionId": session["id"], "search": "ready"},
+        "agor_search": {"query": "ready"},
         "agor_worktrees_get": {"worktreeId": worktree["id"]},
         "get_session_status": {"sessionId": session["id"]},
     }

@@ -75,6 +75,34 @@ async def test_a_session_lists_what_is_in_its_reach(server: Running) -> None:
     assert "agor_sessions_list" in await agent.refused("agor_sessions_get", "session_not_found", sessionId=NOBODY)
 
 
+async def test_a_session_searches_what_it_may_read(server: Running, mcp: Mcp) -> None:
+    """5d, A2: A session searches its own tree and the trees it created: messages and titles, best matches first, in
+    pages or in one session; a person searches everything."""
+    session = await opened(server, title="A heron at the pond")
+    other = await opened(server, title="other")
+    await server.client.ask(other["id"], "[[say no heron here]]")
+    agent = await agent_of(server, session)
+    child = await agent.call("agor_sessions_spawn", prompt="[[say A heron stands still]]", enableCallback=False)
+    mine = await agent.call("agor_sessions_create", worktreeId=session["repoId"], agenticTool="demo", title="Heron two")
+    await server.client.wait_task(child["taskId"])
+    hits = await agent.call("agor_search", query="heron -nothing")
+    assert {item["session_id"] for item in hits["data"]} == {session["id"], child["sessionId"], mine["session_id"]}
+    (answer,) = (item for item in hits["data"] if item["role"] == "agent" and item["session_id"] == child["sessionId"])
+    assert (answer["task_id"], answer["agentic_tool"], answer["text"]) == (
+        child["taskId"],
+        "demo",
+        "A heron stands still",
+    )
+    (title,) = (item for item in hits["data"] if item["session_id"] == mine["session_id"])
+    assert (title["message_id"], title["title"]) == (None, "Heron two")
+    page = await agent.call("agor_search", query="heron -nothing", limit=1, offset=1)
+    assert page["data"] == hits["data"][1:2] and page["total"] == hits["total"]
+    inside = await agent.call("agor_search", query="heron", sessionId=child["sessionId"][-12:])
+    assert {item["session_id"] for item in inside["data"]} == {child["sessionId"]}
+    assert other["id"] in {item["session_id"] for item in (await mcp.call("agor_search", query="heron"))["data"]}
+    await agent.refused("agor_search", "bad_arguments", query="")
+
+
 async def test_a_setting_narrows_the_list(server: Running) -> None:
     """5b: With `listed_sessions = tree`, the basic tools show a session only its own reach."""
     async with serving(server.root / "narrow", listed_sessions="tree") as narrow:

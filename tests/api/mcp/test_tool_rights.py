@@ -238,11 +238,14 @@ async def test_foreign_trees(place: ToolServer) -> None:
         ("agor_tasks_get", {"taskId": task["id"]}),
         ("agor_messages_list", {"sessionId": foreign}),
         ("agor_messages_list", {"taskId": task["id"]}),
+        ("agor_search", {"query": "secret", "sessionId": foreign}),
         ("agor_sessions_wait", {"sessionIds": [foreign], "timeoutSeconds": 0}),
         ("agor_sessions_wait", {"taskIds": [task["id"]], "timeoutSeconds": 0}),
     ):
         text = await place.refused(agent, tool, **arguments)
         assert "session_out_of_reach" in text and "secret" not in text and "Not yours" not in text
+    assert (await agent.does("agor_search", query="secret"))["data"] == []
+    assert (await agent.does("agor_search", query="yours"))["total"] == 0
     listed = await agent.does("agor_sessions_list")
     assert [item["session_id"] for item in listed["data"]] == [agent.id]
     shown = (await agent.does("list_sessions"))["sessions"]

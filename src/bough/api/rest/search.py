@@ -9,10 +9,8 @@ from litestar.params import QueryParameter
 
 from bough.api.http.requests import LIMIT, Offset, Services, errors
 from bough.core.search.names import Kind, NamedRecord
-from bough.core.search.service import LARGEST_LIMIT, SearchFilter, SearchResults
+from bough.core.search.service import LARGEST_LIMIT, LONGEST_QUERY, SearchFilter, SearchResults
 from bough.model.session import Caller
-
-LONGEST_QUERY = 1_000
 
 Words = Annotated[
     str,

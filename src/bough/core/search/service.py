@@ -25,6 +25,7 @@ from bough.storage.queries import Query
 # At most so many matches are ranked and counted, the newest ones.
 MOST = 10_000
 LARGEST_LIMIT = 100
+LONGEST_QUERY = 1_000
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
@@ -42,6 +43,8 @@ class SearchFilter(msgspec.Struct):
     archived: bool | None = None
     since: str | None = None
     until: str | None = None
+    # The roots of the trees to search; None means all.
+    roots: tuple[str, ...] | None = None
 
 
 class Hit(msgspec.Struct, rename="camel", kw_only=True):
@@ -176,6 +179,8 @@ class _Conditions:
     def _add_about_session(self, filters: SearchFilter) -> None:
         if filters.root_id is not None:
             self._id("s.root_session_id", "sessions", filters.root_id)
+        if filters.roots is not None:
+            self._among("s.root_session_id", "roots", filters.roots)
         if filters.repo_id is not None:
             self._id("s.repo_id", "repos", filters.repo_id)
         if filters.worktree_id is not None:

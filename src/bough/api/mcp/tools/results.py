@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from bough.core.search.service import Hit
 from bough.core.services import Services
 from bough.model.message import Message
 from bough.model.repo import Repo, Worktree, WorktreeState
@@ -100,6 +101,20 @@ class MessageResult(msgspec.Struct):
     created_at: str
 
 
+class HitResult(msgspec.Struct):
+    """A passage that matches a search; without a `message_id` it is a session's title and description."""
+
+    session_id: str
+    title: str
+    agentic_tool: str
+    message_id: str | None
+    task_id: str | None
+    role: str | None
+    type: str
+    text: str
+    created_at: str
+
+
 class WorktreeResult(msgspec.Struct, omit_defaults=True):
     worktree_id: str
     repo_id: str
@@ -143,7 +158,7 @@ def _object(required: list[str], **kinds: Any) -> dict[str, Any]:
 def listing(*required: str) -> dict[str, Any]:
     """Returns the schema of a list of objects that have at least these properties."""
     data = {"type": "array", "items": {"type": "object", "required": list(required)}}
-    return _object(["data", "total", "limit", "offset"], data=data, total="integer", limit="integer", offset="integer")
+    return _object(["data", "total", "limit", "offset"], data=data, total="integer")
 
 
 MAYBE = ["string", "null"]
@@ -155,8 +170,8 @@ SESSION = _object(
     status="string",
     title="string",
     description="string",
-    permission_config=_object([], mode="string", allowedTools="array"),
-    genealogy=_object([], parent_session_id=MAYBE, forked_from_session_id=MAYBE, children="array"),
+    permission_config="object",
+    genealogy="object",
     git_state="object",
     message_count="integer",
     tasks="array",
@@ -307,6 +322,20 @@ def truncated(result: MessageResult) -> MessageResult:
     """Truncates a message's text for a list."""
     result.text = _truncated(result.text, LONGEST_RESULT)
     return result
+
+
+def hit(passage: Hit) -> HitResult:
+    return HitResult(
+        session_id=passage.session_id,
+        title=passage.session_title,
+        agentic_tool=passage.agent,
+        message_id=passage.message_id,
+        task_id=passage.task_id,
+        role=passage.role,
+        type=passage.type,
+        text=passage.snippet,
+        created_at=passage.created_at,
+    )
 
 
 def worktree(row: Worktree, git: WorktreeState | None = None, sessions: list[str] | None = None) -> WorktreeResult:

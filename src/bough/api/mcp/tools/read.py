@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import NoArguments, Params, SessionById, Tool, ToolContext
-from bough.api.mcp.tools.results import CurrentSession, HitResult, Listed, MessageResult, SessionResult, TaskResult
+from bough.api.mcp.tools.results import CurrentSession, Listed, MessageResult, SessionResult, TaskResult
+from bough.api.mcp.tools.search import SEARCH
 from bough.api.mcp.tools.shared_wording import Id
 from bough.api.mcp.tools.wait import WAIT
-from bough.core.search.service import LARGEST_LIMIT, LONGEST_QUERY, SearchFilter
 from bough.core.sessions.requests import SessionFilter
 from bough.errors import Invalid
 from bough.model.task import TaskStatus
@@ -56,15 +56,6 @@ class MessagesParams(Params):
     limit: Annotated[Limit, Meta(description="Number of messages, newest first (default 50).")] = 50
     offset: Annotated[Offset, Meta(description="Number of newest messages to skip.")] = 0
     search: Annotated[str | None, Meta(description="Only messages that contain this text.")] = None
-
-
-class SearchParams(Params):
-    query: Annotated[
-        str, Meta(min_length=1, max_length=LONGEST_QUERY, description='Words, "a phrase", -excluded, prefix*.')
-    ]
-    session_id: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=LARGEST_LIMIT)] = 20
-    offset: Offset = 0
 
 
 async def _get(ctx: ToolContext, params: SessionById) -> SessionResult:
@@ -129,19 +120,8 @@ async def _messages(ctx: ToolContext, params: MessagesParams) -> Listed[MessageR
     return Listed([results.truncated(message) for message in page], total, params.limit, params.offset)
 
 
-async def _search(ctx: ToolContext, params: SearchParams) -> Listed[HitResult]:
-    session = await ctx.readable_session(params.session_id) if params.session_id is not None else None
-    filters = SearchFilter(
-        session_id=session.id if session else None,
-        roots=None if session else await ctx.readable_roots(),
-    )
-    page = await ctx.services.search.find(params.query, filters, params.limit, params.offset)
-    return Listed([results.hit(hit) for hit in page.results], page.total, page.limit, page.offset)
-
-
 SESSIONS = results.listing("session_id", "agentic_tool", "status")
 TASKS = results.listing("task_id", "session_id", "status")
-HITS = results.listing("session_id", "text")
 MESSAGES = results.listing("message_id", "role", "type", "text")
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -164,12 +144,5 @@ TOOLS: tuple[Tool[Any], ...] = (
     Tool("agor_tasks_get", "Read a task; result is its agent's last text.", TaskOnly, results.TASK, _task),
     Tool("agor_tasks_list", "List the tasks of a session; long texts are truncated.", TasksParams, TASKS, _tasks),
     Tool("agor_messages_list", "Read the transcript of a session or a task.", MessagesParams, MESSAGES, _messages),
-    Tool(
-        "agor_search",
-        "Search the transcripts and titles of the sessions you can read, best matches first.",
-        SearchParams,
-        HITS,
-        _search,
-        only_rows=False,
-    ),
+    SEARCH,
 )

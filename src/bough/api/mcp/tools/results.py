@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from bough.core.search.service import Hit
 from bough.core.services import Services
 from bough.model.message import Message
 from bough.model.repo import Repo, Worktree, WorktreeState
@@ -96,20 +95,6 @@ class MessageResult(msgspec.Struct):
     session_id: str
     task_id: str | None
     role: str
-    type: str
-    text: str
-    created_at: str
-
-
-class HitResult(msgspec.Struct):
-    """A passage that matches a search; without a `message_id` it is a session's title and description."""
-
-    session_id: str
-    title: str
-    agentic_tool: str
-    message_id: str | None
-    task_id: str | None
-    role: str | None
     type: str
     text: str
     created_at: str
@@ -322,20 +307,6 @@ def truncated(result: MessageResult) -> MessageResult:
     """Truncates a message's text for a list."""
     result.text = _truncated(result.text, LONGEST_RESULT)
     return result
-
-
-def hit(passage: Hit) -> HitResult:
-    return HitResult(
-        session_id=passage.session_id,
-        title=passage.session_title,
-        agentic_tool=passage.agent,
-        message_id=passage.message_id,
-        task_id=passage.task_id,
-        role=passage.role,
-        type=passage.type,
-        text=passage.snippet,
-        created_at=passage.created_at,
-    )
 
 
 def worktree(row: Worktree, git: WorktreeState | None = None, sessions: list[str] | None = None) -> WorktreeResult:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bough.agents.sandbox.box_paths import BoxRequest, gather
 from bough.errors import Denied
 from bough.git.safe.location import find
 from bough.git.workspace import check_workspace, git_folders
@@ -46,6 +47,35 @@ async def test_a_folder_that_became_a_link(tmp_path: Path) -> None:
         await refused(server, "POST", f"/api/tasks/{task['id']}/restore", {"moment": "before"})
         await refused(server, "POST", "/api/sessions", {"repoId": repo["id"], "agent": "demo"})
         assert sorted(path.name for path in target.iterdir()) == before
+
+
+@pytest.mark.parametrize("part", ["", "sub"])
+async def test_a_folder_that_became_a_link_inside_the_workspace(tmp_path: Path, part: str) -> None:
+    """W3, S6: A folder leads nowhere else, also not inside the workspace, which is the home folder by default: a link
+    to its keys, or to another project, would put these into the agent's sandbox."""
+    async with serving(tmp_path) as server:
+        folder = server.repo()
+        (folder / "sub").mkdir()
+        other = make_repo(folder.parent / "other")
+        repo = await server.client.repo(folder)
+        fields = {"agent": "demo", "permissionMode": "acceptEdits", "folder": part or None}
+        session = await server.client.session(repo["id"], **fields)
+        task = await server.client.ask(session["id"], "[[write a.txt x]]")
+        before = sorted(path.name for path in other.iterdir())
+        swap(folder / part, other)
+        await refused(server, "POST", f"/api/sessions/{session['id']}/prompt", {"text": "[[write b.txt x]]"})
+        await refused(server, "POST", f"/api/tasks/{task['id']}/restore", {"moment": "before"})
+        assert sorted(path.name for path in other.iterdir()) == before
+
+
+def test_a_box_is_not_built_around_a_link(tmp_path: Path) -> None:
+    """W3, S6: A folder that is swapped after the last check is not opened either."""
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    cwd = make_repo(tmp_path / "repo") / "sub"
+    cwd.symlink_to(keys)
+    with pytest.raises(Denied, match="leads to"):
+        gather(BoxRequest(cwd=str(cwd), read_only=False, data=tmp_path / "data", env={}, command=[]))
 
 
 async def test_a_turn_that_was_queued_before_the_swap(tmp_path: Path) -> None:

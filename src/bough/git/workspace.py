@@ -18,8 +18,8 @@ _LONGEST_LINK = 8192
 
 
 def check_workspace(root: Path, data: Path, folder: str) -> None:
-    """Raises `Denied` and logs it if a folder or its git folder leads outside the root or into Bough's data folder by
-    now. A folder that is gone leads nowhere and is accepted."""
+    """Raises `Denied` and logs it if a folder leads anywhere else by now, or its git folder outside the root or into
+    Bough's data folder. `folder` was resolved when it became known. One that is gone leads nowhere and is accepted."""
     inside, private = os.path.realpath(root), os.path.realpath(data)
     for path in (folder, *git_folders(folder, inside)):
         if "\0" in path:
@@ -31,12 +31,26 @@ def check_workspace(root: Path, data: Path, folder: str) -> None:
             )
         real = os.path.realpath(path)
         if _within(real, inside) and not _within(real, private):
+            if path == folder:
+                check_unswapped(folder, real)
             continue
         log.warning("path_escape", given=path, resolved=real, root=inside)
         where = f"Bough's data folder {private}" if _within(real, private) else f"outside the workspace root {inside}"
         raise Denied(
             "path_outside_root",
             f"The folder {path} now leads to {real}, {where}. Nothing was done there; put the folder back first.",
+        )
+
+
+def check_unswapped(folder: str, real: str) -> None:
+    """Raises `Denied` and logs it if a folder that was resolved before is reached through a link now. The home folder
+    is a usual workspace root, so that such a link could lead to its keys."""
+    if real != os.path.normpath(folder):
+        log.warning("path_swapped", given=folder, resolved=real)
+        raise Denied(
+            "path_outside_root",
+            f"The folder {folder} now leads to {real}. Nothing was done there; put the folder back first. If you moved "
+            "it yourself, work in its new place.",
         )
 
 

@@ -17,6 +17,7 @@ from bough.agents.sandbox.git_layout import GitPaths, find_layout, paths_of
 from bough.agents.sandbox.own_files import NO_FILES, OwnFiles, find_mounts, is_below
 from bough.agents.sandbox.private_copies import copied
 from bough.agents.sandbox.sockets import bound_sockets
+from bough.errors import Denied
 
 TEMPORARY = ("/tmp", "/var/tmp")
 # The agents that come with Bough are part of it.
@@ -68,8 +69,14 @@ class BoxRequest:
 
 
 def gather(request: BoxRequest) -> Box:
-    """Returns the paths of a box. Creates missing folders for the agent's state."""
+    """Returns the paths of a box. Creates missing folders for the agent's state. Raises `Denied` if a link leads from
+    the session's folder elsewhere: an agent could have put it there to have the other folder opened."""
     cwd, data = os.path.realpath(request.cwd), os.path.realpath(request.data)
+    if cwd != os.path.normpath(request.cwd):
+        raise Denied(
+            "path_outside_root",
+            f"The folder {request.cwd} now leads to {cwd}, so no agent was started. Put the folder back first.",
+        )
     homes = _homes(request.env)
     layout = find_layout(cwd)
     folder = layout.top if layout is not None and _is_allowed(layout.top, (*homes, data)) else cwd

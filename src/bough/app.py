@@ -30,6 +30,7 @@ from bough.core.finish.checks.poller import CheckPoller
 from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.overlap_survey import OverlapSurvey
+from bough.core.finish.progress_survey import ProgressSurvey
 from bough.core.finish.service import Finishing
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
@@ -176,6 +177,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control),
         overlaps=OverlapSurvey(store, runner.checkpoints),
+        progress=ProgressSurvey(store, runner.checkpoints),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
@@ -301,6 +303,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.calls.close()
         await services.race_results.close()
         await services.overlaps.close()
+        await services.progress.close()
         await services.finishing.close()
         await services.cleanups.close()
         await services.worktrees.close()

@@ -8,7 +8,7 @@ from typing import cast
 from playwright.async_api import Locator, Page, Response, expect
 
 from tests.web.conftest import Visit
-from tests.web.helpers.site import PHONE, Site, card, transcript
+from tests.web.helpers.site import PHONE, Site, axe, card, transcript
 
 OWN = "repo · main folder"
 
@@ -286,3 +286,46 @@ async def test_the_board_is_filtered(site: Site, page: Page) -> None:
     await expect(page.get_by_role("heading", name="No matching cards")).to_be_visible()
     await page.get_by_role("button", name="Clear filters").click()
     await expect(card(page, "repo · feature/filter")).to_be_visible()
+
+
+async def test_columns_sort_cards_by_state(site: Site, page: Page, visit: Visit) -> None:
+    """O4: in columns, cards move by themselves from what is to do to what works, needs a person, is to review and is
+    merged; the choice of the view is kept, and no text is smaller than 11 pixels."""
+    worktree = await site.worktree("feature/columns")
+    name = "feature/columns"
+    await page.goto("/board")
+    await page.get_by_role("button", name="Columns view").click()
+
+    def column(title: str) -> Locator:
+        return page.get_by_role("region", name=title, exact=True)
+
+    await expect(column("To do").get_by_text(name, exact=True)).to_be_visible()
+    session = await site.session(title="Builds it", worktreeId=worktree["id"], permissionMode="default")
+    await site.client.prompt(
+        session["id"], "[[say Begun.]][[run echo done > done.txt && git add . && git commit -qm Done]]"
+    )
+    await expect(column("Needs you").get_by_role("link").filter(has_text="Builds it")).to_be_visible()
+    await expect(column("To do").get_by_text(name, exact=True)).to_have_count(0)
+    approval = await site.client.approval(session["id"])
+    await site.client.post(f"/api/approvals/{approval['id']}", {"decision": "allow"})
+    await expect(column("Review").get_by_text(name, exact=True)).to_be_visible()
+    await site.client.prompt(session["id"], "[[hang]]")
+    await expect(column("Working").get_by_text(name, exact=True)).to_be_visible()
+    assert await axe(page) == []
+    sizes = await page.evaluate(
+        "[...document.querySelectorAll('main *')]"
+        ".filter((element) => element.textContent.trim() && !element.children.length)"
+        ".map((element) => parseFloat(getComputedStyle(element).fontSize))"
+    )
+    assert min(sizes) >= 11
+    await site.client.post(f"/api/sessions/{session['id']}/stop")
+    await site.client.post(f"/api/worktrees/{worktree['id']}/merge", {"how": "squash"})
+    await expect(column("Merged").get_by_text(name, exact=True)).to_be_visible(timeout=60_000)
+    await page.reload()
+    await expect(column("To do")).to_be_visible()
+    async with visit(viewport=PHONE, has_touch=True, is_mobile=True) as context:
+        phone = await context.new_page()
+        await phone.goto("/board")
+        await phone.get_by_role("button", name="Columns view").tap()
+        await expect(phone.get_by_role("region", name="Merged", exact=True)).to_be_visible()
+        assert await phone.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]

@@ -88,6 +88,7 @@ _ROUTES: dict[Needed, str] = {
         GET /api/worktrees
         GET /api/worktrees/checks
         GET /api/worktrees/overlaps
+        GET /api/worktrees/progress
         GET /api/worktrees/preview
         GET /api/worktrees/{worktree_id}
         GET /api/worktrees/{worktree_id}/checks

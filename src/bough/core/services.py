@@ -20,6 +20,7 @@ from bough.core.finish.checks.poller import CheckPoller
 from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.overlap_survey import OverlapSurvey
+from bough.core.finish.progress_survey import ProgressSurvey
 from bough.core.finish.service import Finishing
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import StartPages
@@ -87,6 +88,7 @@ class Services:
     health: HealthCheck
     resuming: Resuming
     overlaps: OverlapSurvey
+    progress: ProgressSurvey
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

@@ -38,6 +38,7 @@ export type ReviewComment = Schemas["Comment"];
 export type Losses = Schemas["Losses"];
 export type FinishState = Schemas["FinishState"];
 export type Overlap = Schemas["Overlap"];
+export type WorktreeProgress = Schemas["WorktreeProgress"];
 export type Finished = Schemas["Finished"];
 export type Budget = Schemas["Budget"];
 export type Callback = Schemas["Callback"];

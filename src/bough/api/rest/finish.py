@@ -9,6 +9,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
 from bough.core.finish.overlap_survey import OverlapList
+from bough.core.finish.progress_survey import ProgressList
 from bough.core.finish.requests import (
     CleanupBody,
     CommitBody,
@@ -51,6 +52,21 @@ async def list_overlaps(
     ] = 0,
 ) -> OverlapList:
     return await services.overlaps.read(wait)
+
+
+@get(
+    "/worktrees/progress",
+    responses=errors(),
+    summary="List how many files each worktree changed, and whether its work is merged",
+)
+async def list_progress(
+    services: Services,
+    wait: Annotated[
+        float,
+        QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way."),
+    ] = 0,
+) -> ProgressList:
+    return await services.progress.read(wait)
 
 
 @post("/worktrees/{worktree_id:str}/commit", status_code=200, responses=FAILS, summary="Commit files of a worktree")
@@ -134,6 +150,17 @@ async def clean_up(
 
 router = Router(
     "/api",
-    route_handlers=[get_finish, list_overlaps, commit, update, merge, undo_merge, push, pull_request, clean_up],
+    route_handlers=[
+        get_finish,
+        list_overlaps,
+        list_progress,
+        commit,
+        update,
+        merge,
+        undo_merge,
+        push,
+        pull_request,
+        clean_up,
+    ],
     tags=["worktrees"],
 )

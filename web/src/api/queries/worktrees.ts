@@ -2,7 +2,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { type FinishBody, finishWork } from "@/api/actions";
 import { api, dataOf } from "@/api/client";
-import type { Overlap } from "@/api/types";
+import type { Overlap, WorktreeProgress } from "@/api/types";
 import { FULL_LIST_LIMIT } from "./cache";
 
 export const reposQuery = queryOptions({
@@ -112,6 +112,16 @@ export const useOverlaps = (worktreeId: string | undefined) =>
     enabled: worktreeId !== undefined,
     select: (list) => list.worktrees.find((item) => item.worktreeId === worktreeId)?.overlaps ?? NO_OVERLAPS,
   }).data ?? NO_OVERLAPS;
+
+const NO_PROGRESS: WorktreeProgress[] = [];
+/** How many files each worktree changed, and whether its work is merged. The server looks in the background. */
+export const useProgress = () =>
+  useQuery({
+    queryKey: ["progress"],
+    queryFn: () => dataOf(api.GET("/api/worktrees/progress")),
+    refetchInterval: (query) => (query.state.data?.pending ? 3_000 : 20_000),
+    retry: false,
+  }).data?.worktrees ?? NO_PROGRESS;
 
 /** How far the work in a worktree is from being finished. */
 export const finishQuery = (worktreeId: string) =>

@@ -1,6 +1,6 @@
 /** A board: worktrees as cards with their session trees, on a canvas or as a list. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { FolderPlus, LayoutGrid, List, Sparkles } from "lucide-react";
+import { Columns3, FolderPlus, LayoutGrid, List, Sparkles } from "lucide-react";
 import { useMemo, useState } from "react";
 import { cardsQuery, useBoards } from "@/api/queries";
 import type { Board as BoardRecord, Card } from "@/api/types";
@@ -10,7 +10,7 @@ import { useTitle } from "@/app/title";
 import { plural } from "@/lib/format";
 import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
-import { Button, ButtonLink } from "@/ui/controls/Button";
+import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Switch } from "@/ui/controls/Field";
 import { Empty, Problem, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
 import css from "./Board.module.css";
@@ -21,8 +21,17 @@ import { BoardCanvas } from "./canvas/BoardCanvas";
 import { cardId } from "./canvas/cardLayout";
 import { type CardAct, CardContext } from "./card/Card";
 import { CardDialogs } from "./card/CardDialogs";
+import { BoardColumns } from "./columns/BoardColumns";
 import { filtered, NO_FILTER } from "./filterCards";
 import { moveCard, moveToBoard, tidyBoard } from "./moveCards";
+
+/** The ways to show a board, in the order in which `v` walks through them. */
+const VIEWS = [
+  { view: "canvas", label: "Canvas view", icon: <LayoutGrid /> },
+  { view: "columns", label: "Columns view", icon: <Columns3 /> },
+  { view: "list", label: "List view", icon: <List /> },
+] as const;
+type BoardViewName = (typeof VIEWS)[number]["view"];
 
 export default function Board({ params }: { params: { boardId?: string } }) {
   const boards = useBoards();
@@ -48,7 +57,7 @@ export default function Board({ params }: { params: { boardId?: string } }) {
 
 function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecord }) {
   const narrow = useMedia("(max-width: 40rem)");
-  const [chosen, setChosen] = usePref<"canvas" | "list" | null>("boardAs", null);
+  const [chosen, setChosen] = usePref<BoardViewName | null>("boardAs", null);
   const as = chosen ?? (narrow ? "list" : "canvas");
   const [archived, setArchived] = usePref("boardShowsArchived", false);
   const [filter, setFilter] = useState(NO_FILTER);
@@ -68,9 +77,9 @@ function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecor
     [boards, board.id],
   );
   useTitle(board.isDefault ? "Board" : `${board.name} · Board`);
-  const other = as === "canvas" ? "list" : "canvas";
+  const next = VIEWS[(VIEWS.findIndex(({ view }) => view === as) + 1) % VIEWS.length]!.view;
   useActions([
-    { keys: "v", label: `Show as ${other}`, group: "Board", run: () => setChosen(other) },
+    { keys: "v", label: `Show as ${next}`, group: "Board", run: () => setChosen(next) },
     { label: "Tidy board", group: "Board", run: () => void tidyBoard(all ?? [], board.id) },
     {
       label: archived ? "Hide archived sessions" : "Show archived sessions",
@@ -104,9 +113,19 @@ function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecor
                 Tidy
               </Button>
             )}
-            <Button icon={as === "canvas" ? <List /> : <LayoutGrid />} onClick={() => setChosen(other)}>
-              {as === "canvas" ? "List view" : "Canvas view"}
-            </Button>
+            {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms */}
+            <div role="group" aria-label="View" className={css.views}>
+              {VIEWS.map(({ view, label, icon }) => (
+                <IconButton
+                  key={view}
+                  label={label}
+                  aria-pressed={as === view}
+                  onClick={() => setChosen(view)}
+                >
+                  {icon}
+                </IconButton>
+              ))}
+            </div>
           </div>
         </header>
         {query.error && !all && <Problem error={query.error} retry={() => void query.refetch()} />}
@@ -129,6 +148,8 @@ function BoardView({ boards, board }: { boards: BoardRecord[]; board: BoardRecor
                 whole={whole}
                 onMove={(card, at) => moveCard(card, board.id, at)}
               />
+            ) : as === "columns" ? (
+              <BoardColumns cards={cards} whole={whole} />
             ) : (
               <BoardList cards={cards} whole={whole} />
             )}

@@ -5,10 +5,10 @@ import {
   cardHeight,
   cardId,
   layOutCards,
-  MAX_VISIBLE_SESSIONS,
   sessionLineCount,
   snapToGrid,
 } from "./canvas/cardLayout";
+import { MAX_VISIBLE_SESSIONS, visibleSessions } from "./card/visibleSessions";
 import { filtered, NO_FILTER } from "./filterCards";
 
 const session = (id: string, more: Partial<CardSession> = {}): CardSession =>
@@ -69,6 +69,30 @@ describe("layout", () => {
     expect(places.get("p")).toEqual({ x: 20, y: 60 });
     expect(places.get("q")).toEqual({ x: 400, y: 0 });
     expect(overlaps(cards, places)).toBe(false);
+  });
+
+  it("never folds a session that works or waits, nor its origins", () => {
+    const line = (id: string, parent: string | null, activity = "idle") =>
+      ({
+        id,
+        kind: parent ? "subsession" : "root",
+        parentSessionId: parent,
+        forkedFromSessionId: null,
+        archived: false,
+        status: "active",
+        activity,
+        queued: 0,
+      }) as unknown as CardSession;
+    const busy = Array.from({ length: 10 }, (_, at) => line(`b${at}`, "other", "running"));
+    const idle = Array.from({ length: 10 }, (_, at) => line(`i${at}`, "first"));
+    const sessions = [line("first", null, "waiting_permission"), ...idle, line("other", null), ...busy];
+    expect(visibleSessions(sessions, false).map(([session]) => session.id)).toEqual([
+      "first",
+      "other",
+      ...busy.map((session) => session.id),
+    ]);
+    expect(visibleSessions([line("root", null), ...idle], false)).toHaveLength(MAX_VISIBLE_SESSIONS);
+    expect(visibleSessions(sessions, true)).toHaveLength(sessions.length);
   });
 
   it("folds long cards and counts the hidden sessions", () => {

@@ -1,5 +1,6 @@
 /** Lays out cards: placed ones stay, the others fill columns by repository around them. */
 import type { Card, CardSession } from "@/api/types";
+import { visibleSessions } from "@/views/board/card/visibleSessions";
 import type { Point } from "@/views/tree/canvas/layout";
 
 export const GRID_SIZE = 20;
@@ -14,8 +15,6 @@ export const NOTES_HEIGHT = 40;
 export const ROW_HEIGHT = 36;
 const EMPTY = 44;
 const REST = 12;
-/** How many sessions a card shows before it folds the rest. */
-export const MAX_VISIBLE_SESSIONS = 8;
 
 export const cardId = (card: Card): string => card.worktree?.id ?? `repo:${card.repo.id}`;
 
@@ -23,11 +22,8 @@ export const snapToGrid = (value: number): number => Math.round(value / GRID_SIZ
 
 /** Returns how many lines a card's sessions take, with the line that counts hidden ones. */
 export function sessionLineCount(sessions: readonly CardSession[], total: number, whole: boolean): number {
-  if (whole) return sessions.length + (total > sessions.length ? 1 : 0);
-  return (
-    Math.min(sessions.length, MAX_VISIBLE_SESSIONS) +
-    (total > Math.min(sessions.length, MAX_VISIBLE_SESSIONS) ? 1 : 0)
-  );
+  const visible = visibleSessions(sessions, whole).length;
+  return visible + (total > visible ? 1 : 0);
 }
 
 export function cardHeight(card: Card, whole = false): number {

@@ -19,9 +19,9 @@ import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import { Badge } from "@/ui/labels/Badge";
-import { MAX_VISIBLE_SESSIONS, sessionLineCount } from "@/views/board/canvas/cardLayout";
 import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
+import { visibleSessions } from "./visibleSessions";
 
 export type CardAct = "diff" | "finish" | "notes" | "remove";
 /** The actions of cards. A context, so that cards render again only when their data changes. */
@@ -155,9 +155,9 @@ function CardMenu({ card }: { card: Card }) {
 
 export function CardBody({ card, whole }: { card: Card; whole: boolean }) {
   const { unfold } = useContext(CardContext);
-  const most = whole ? card.sessions.length : MAX_VISIBLE_SESSIONS;
-  const hidden = card.sessionsTotal - Math.min(card.sessions.length, most);
-  const foldable = !whole && card.sessions.length > MAX_VISIBLE_SESSIONS;
+  const visible = visibleSessions(card.sessions, whole).length;
+  const hidden = card.sessionsTotal - visible;
+  const foldable = !whole && card.sessions.length > visible;
   return (
     <>
       {card.worktree?.notes && (
@@ -166,11 +166,11 @@ export function CardBody({ card, whole }: { card: Card; whole: boolean }) {
         </p>
       )}
       {card.sessions.length > 0 ? (
-        <SessionLines sessions={card.sessions} most={most} />
+        <SessionLines sessions={card.sessions} whole={whole} />
       ) : (
         <p className={css.none}>No sessions</p>
       )}
-      {sessionLineCount(card.sessions, card.sessionsTotal, whole) > Math.min(card.sessions.length, most) &&
+      {hidden > 0 &&
         (foldable ? (
           <button type="button" className={`${css.rest} nodrag nopan`} onClick={() => unfold(card)}>
             Show {plural(hidden, "more session")}

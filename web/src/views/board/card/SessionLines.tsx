@@ -7,20 +7,20 @@ import { money } from "@/lib/format";
 import { sessionName } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { StateMark } from "@/ui/labels/Badge";
-import { buildTree, busyFirst, walk } from "@/views/tree/lineage";
 import { KindMark, SessionMarks } from "@/views/tree/SessionMarks";
 import css from "./SessionLines.module.css";
+import { visibleSessions } from "./visibleSessions";
 
 const DEEPEST = 5;
 
 export const SessionLines = memo(function SessionLines({
   sessions,
-  most,
+  whole,
 }: {
   sessions: CardSession[];
-  most?: number;
+  whole: boolean;
 }) {
-  const lines = useMemo(() => [...walk(busyFirst(buildTree(sessions)))].slice(0, most), [sessions, most]);
+  const lines = useMemo(() => visibleSessions(sessions, whole), [sessions, whole]);
   return (
     <ul className={css.lines}>
       {lines.map(([session, depth]) => (

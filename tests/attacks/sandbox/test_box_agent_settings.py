@@ -301,6 +301,42 @@ def test_old_copies_are_removed(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / FOLDER)
 
 
+@needs_sandbox
+def test_a_copy_is_one_boxs_own(tmp_path: Path) -> None:
+    """S6: An agent reads the user's notes and changes its copy; neither the user's file nor the next box has the
+    change, and nobody else can read the copy."""
+    agent = Agent(tmp_path, "claude-code")
+    notes = agent.home / ".claude.json"
+    notes.write_text("notes\n")
+    seen = agent.repo / "seen"
+    for _ in range(2):
+        change = "echo evil > ~/.claude.json && grep -q evil ~/.claude.json"
+        agent.write(script=f"cat ~/.claude.json > {seen} && {change} && echo done")
+        assert (seen.read_text(), notes.read_text()) == ("notes\n", "notes\n")
+    copies = agent.data / FOLDER
+    assert copies.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in copies.iterdir()} == {0o600}
+
+
+def test_only_files_are_copied(tmp_path: Path) -> None:
+    """S6: A pipe or folder in the place of a file is left out and makes nobody wait; so is a link, or a file behind
+    one, where agents write: it would copy what the box hides. Links of the user are followed."""
+    (tmp_path / "key").write_text("key")
+    work = tmp_path / "work"
+    (work / "folder").mkdir(parents=True)
+    (work / "file").write_text("mine")
+    os.mkfifo(work / "pipe")
+    (work / "link").symlink_to(tmp_path / "key")
+    (work / "behind").symlink_to(tmp_path)
+    (tmp_path / "mine").symlink_to(tmp_path / "key")
+    names = [work / "folder", work / "pipe", work / "link", work / "behind" / "key", work / "gone", work / "file"]
+    pairs = copied([*map(str, names), str(tmp_path / "mine")], str(tmp_path / "data"), (str(work),))
+    assert [(Path(copy).read_text(), path) for copy, path in pairs] == [
+        ("mine", str(work / "file")),
+        ("key", str(tmp_path / "mine")),
+    ]
+
+
 def _is_evil(path: Path) -> bool:
     return path.is_file() and "evil" in path.read_text()
 

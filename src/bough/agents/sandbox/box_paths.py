@@ -114,7 +114,7 @@ def gather(request: BoxRequest) -> Box:
         hidden_files=[path for path in hidden if not os.path.isdir(path)],
         empty_file=_empty_file(data),
         private=[path for path in _private(request.env, data) if os.path.isdir(path)] + own.private,
-        copies=copied(own.copied, data),
+        copies=copied(own.copied, data, (folder, *writable)),
         sources=own.sources,
         readable=readable,
         writable=writable,
@@ -135,7 +135,7 @@ def box_env(env: Mapping[str, str], data: Path) -> dict[str, str]:
     if "TMPDIR" in inside and not is_below(os.path.realpath(inside["TMPDIR"]), (os.path.realpath(data),)):
         del inside["TMPDIR"]
     inside |= {name: path for name, path in CACHE_VARIABLES.items() if name not in env}
-    count = int(inside["GIT_CONFIG_COUNT"]) if inside.get("GIT_CONFIG_COUNT", "").isdigit() else 0
+    count = int(inside["GIT_CONFIG_COUNT"]) if inside.get("GIT_CONFIG_COUNT", "").isdecimal() else 0
     for number, (name, value) in enumerate(GIT_SETTINGS.items(), count):
         inside |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     return inside | {"GIT_CONFIG_COUNT": str(count + len(GIT_SETTINGS))}

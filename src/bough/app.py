@@ -72,6 +72,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.for_branch import BranchWorktrees
 from bough.core.worktrees.git_permissions import RepositoryGitPermissions
 from bough.core.worktrees.repos import Repos
@@ -178,6 +179,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         resuming=Resuming(store, settings, tasks, control),
         overlaps=OverlapSurvey(store, runner.checkpoints),
         progress=ProgressSurvey(store, runner.checkpoints),
+        file_names=FileNames(store, runner.checkpoints.check_folder),
         worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),

@@ -72,6 +72,7 @@ _ROUTES: dict[Needed, str] = {
         GET /api/sessions/{session_id}/calls
         GET /api/sessions/{session_id}/diff
         GET /api/sessions/{session_id}/export
+        GET /api/sessions/{session_id}/files
         GET /api/sessions/{session_id}/messages
         GET /api/sessions/{session_id}/races
         GET /api/sessions/{session_id}/tasks

@@ -60,6 +60,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.git_permissions import RepositoryGitPermissions
 from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
@@ -89,6 +90,7 @@ class Services:
     resuming: Resuming
     overlaps: OverlapSurvey
     progress: ProgressSurvey
+    file_names: FileNames
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers

@@ -181,3 +181,29 @@ async def test_a_prompt_resumes_a_completed_session(site: Site, page: Page) -> N
     await expect(entries(page, "Answer from demo").last).to_contain_text("This is user turn 2.")
     await expect(page.get_by_text("This session is completed.")).to_be_hidden()
     assert (await site.client.get(f"/api/sessions/{session['id']}"))["status"] == "active"
+
+
+async def test_files_are_completed_after_an_at_sign(site: Site, page: Page) -> None:
+    """O4: after `@`, files of the session's folder are offered while their names are typed; Tab, Enter or a click
+    completes one, and Escape hides the list."""
+    (site.repo / "src").mkdir()
+    for name in ("src/server.py", "src/settings.py", "notes.md"):
+        (site.repo / name).write_text("text\n")
+    session = await site.session(title="Mentions")
+    await page.goto(f"/session/{session['id']}")
+    await prompt_box(page).press_sequentially("Read @se")
+    files = page.get_by_role("listbox", name="Files")
+    await expect(files.get_by_role("option")).to_have_text(["@src/server.py", "@src/settings.py"])
+    assert await axe(page) == []
+    await prompt_box(page).press("ArrowDown")
+    await prompt_box(page).press("Enter")
+    await expect(prompt_box(page)).to_have_value("Read @src/settings.py ")
+    await prompt_box(page).press_sequentially("and @not")
+    await files.get_by_role("option", name="@notes.md").click()
+    await expect(prompt_box(page)).to_have_value("Read @src/settings.py and @notes.md ")
+    await expect(files).to_be_hidden()
+    await prompt_box(page).press_sequentially("@s")
+    await expect(files).to_be_visible()
+    await prompt_box(page).press("Escape")
+    await expect(files).to_be_hidden()
+    await expect(prompt_box(page)).to_be_focused()

@@ -28,6 +28,7 @@ from bough.core.transcripts import export
 from bough.core.transcripts import inherited as inheritance
 from bough.core.transcripts.files import NewFiles
 from bough.core.transcripts.transcript_limit import TranscriptLimit, TranscriptSize
+from bough.core.worktrees.file_names import FileMatches
 from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo
@@ -252,6 +253,15 @@ async def list_messages(
     )
 
 
+@get("/sessions/{session_id:str}/files", responses=errors(403, 404, 409), summary="Find files of a session's folder")
+async def find_files(
+    services: Services,
+    session_id: Id,
+    match: Annotated[str, QueryParameter(max_length=200, description="Letters of the path, in this order.")] = "",
+) -> FileMatches:
+    return await services.file_names.find(session_id, match)
+
+
 @get("/sessions/{session_id:str}/export", responses=errors(404, 409), summary="Export a session")
 async def export_session(
     services: Services,
@@ -305,6 +315,7 @@ router = Router(
         prompt_session,
         list_session_tasks,
         list_messages,
+        find_files,
         export_session,
         get_transcript_size,
         set_transcript_limit,

@@ -1,3 +1,4 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -30,9 +31,11 @@ describe("the composer", () => {
       return next();
     });
     render(
-      <Tooltip.Provider>
-        <Composer session={session} tasks={[]} state={sessionState(session, [], [])} />
-      </Tooltip.Provider>,
+      <QueryClientProvider client={new QueryClient()}>
+        <Tooltip.Provider>
+          <Composer session={session} tasks={[]} state={sessionState(session, [], [])} />
+        </Tooltip.Provider>
+      </QueryClientProvider>,
     );
   });
   afterEach(() => {

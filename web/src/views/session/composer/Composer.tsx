@@ -26,6 +26,7 @@ import {
 } from "./commands/slashCommands";
 import { ExamplePrompts } from "./ExamplePrompts";
 import { FileChips } from "./FileChips";
+import { completeMention, mentionWord, useMentionedFiles } from "./mentions/fileMentions";
 import { AT_DRAFT, earlierPrompts, historyDirection, historyStep } from "./promptHistory";
 import { useDraft } from "./useDraft";
 import { useSend } from "./useSend";
@@ -58,7 +59,14 @@ export function Composer({ session, tasks, state, ref }: Props) {
 
   const earlier = useMemo(() => earlierPrompts(tasks), [tasks]);
   const word = slashWord(text, caret);
-  const commands = word === null || dismissedText === text ? [] : matchingCommands(commandsOf(session), word);
+  const mention = word === null && dismissedText !== text ? mentionWord(text, caret) : null;
+  const mentioned = useMentionedFiles(session.id, mention);
+  const commands =
+    mention !== null
+      ? mentioned.map((name) => ({ name, description: "", hint: null }))
+      : word === null || dismissedText === text
+        ? []
+        : matchingCommands(commandsOf(session), word);
   const selected = Math.min(selection, Math.max(0, commands.length - 1));
 
   const addFiles = async (added: File[]) => {
@@ -80,16 +88,20 @@ export function Composer({ session, tasks, state, ref }: Props) {
     area.style.height = `${area.scrollHeight + 2}px`;
   }, [text]);
 
-  const replaceText = (next: string, caretAt: "start" | "end" = "end") => {
+  const replaceText = (next: string, caretAt: "start" | "end" | number = "end") => {
     setText(next);
     requestAnimationFrame(() => {
-      const offset = caretAt === "start" ? 0 : next.length;
+      const offset = caretAt === "start" ? 0 : caretAt === "end" ? next.length : caretAt;
       textField.current?.setSelectionRange(offset, offset);
       setCaret(offset);
     });
   };
   const complete = (command: Command) => {
-    replaceText(completeCommand(command, text, caret));
+    if (mention === null) replaceText(completeCommand(command, text, caret));
+    else {
+      const completed = completeMention(command.name, text, caret);
+      replaceText(completed.text, completed.caret);
+    }
     setSelection(0);
     textField.current?.focus();
   };
@@ -109,7 +121,8 @@ export function Composer({ session, tasks, state, ref }: Props) {
     else if (event.key === "ArrowUp") setSelection((selected + commands.length - 1) % commands.length);
     else if (event.key === "Escape") setDismissedText(text);
     else if (event.key === "Tab" && !event.shiftKey) complete(command);
-    else if (event.key === "Enter" && !event.shiftKey && word !== command.name) complete(command);
+    else if (event.key === "Enter" && !event.shiftKey && (mention ?? word) !== command.name)
+      complete(command);
     else return false;
     return true;
   };
@@ -160,7 +173,14 @@ export function Composer({ session, tasks, state, ref }: Props) {
       )}
       <div className={css.field}>
         {commands.length > 0 && (
-          <CommandList id={COMMAND_LIST_ID} commands={commands} selected={selected} onPick={complete} />
+          <CommandList
+            id={COMMAND_LIST_ID}
+            label={mention === null ? "Agent commands" : "Files"}
+            prefix={mention === null ? "/" : "@"}
+            commands={commands}
+            selected={selected}
+            onPick={complete}
+          />
         )}
         <FileChips files={files} onRemove={(id) => setFiles(files.filter((file) => file.id !== id))} />
         <textarea
@@ -202,7 +222,7 @@ export function Composer({ session, tasks, state, ref }: Props) {
         />
         <p className="visually-hidden" role="status">
           {commands.length
-            ? `${plural(commands.length, "command")}. Use the arrow keys to choose, Tab to complete.`
+            ? `${plural(commands.length, mention === null ? "command" : "file")}. Use the arrow keys to choose, Tab to complete.`
             : ""}
         </p>
       </div>

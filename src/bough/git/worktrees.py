@@ -256,12 +256,12 @@ async def remove(repo: str, path: str, *, force: bool) -> None:
     await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN, worktree=path)
 
 
-async def delete_branch(repo: str, branch: str, *others: str) -> bool:
-    """Deletes a branch that is not in use and whose commits are also on other branches, remotes or `others`. Its
-    section in the configuration stays."""
+async def delete_branch(repo: str, branch: str, *others: str, expected: str | None = None) -> bool:
+    """Deletes a branch that is not in use and whose commits are also on other branches, remotes or `others`; if its
+    last commit is not the `expected` one, it stays. Its section in the configuration stays."""
     ref = f"refs/heads/{branch}"
     tip = await resolve(repo, ref)
-    if tip is None or await checked_out_at(repo, branch) is not None:
+    if tip is None or expected not in (None, tip) or await checked_out_at(repo, branch) is not None:
         return False
     if await asyncio.to_thread(is_noted, await common_folder(repo), branch):
         return False

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.api.error_responses import refused
 from tests.api.worktree_helpers import at, branches, commit, head, known_to_git
 from tests.core.finish.finish_helpers import Work, start
 from tests.core.trees.test_cut_off import died
@@ -167,3 +169,65 @@ async def test_a_cleanup_that_cannot_be_completed_is_reported(tmp_path: Path) ->
             git(repo, "worktree", "unlock", row["path"])
             await client.post(f"{path}/cleanup", {})
             assert not at(row["path"]).exists()
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_work_added_after_the_preview_is_noticed(
+    server: Running, monkeypatch: pytest.MonkeyPatch, force: bool
+) -> None:
+    """F7: A commit that somebody adds after the cleanup looked, and before it removes the worktree, is noticed: without
+    force the worktree stays; with force the branch does, because it is no longer merged."""
+    work = await merged(server)
+    added: list[str] = []
+    remove = server.services.worktrees.remove
+
+    async def remove_later(*arguments: Any, **options: Any) -> Any:
+        added.append(commit(work.folder, "late.txt"))
+        return await remove(*arguments, **options)
+
+    monkeypatch.setattr(server.services.worktrees, "remove", remove_later)
+    answer = await server.client.http.post(f"/api/worktrees/{work.worktree['id']}/cleanup", json={"force": force})
+    if force:
+        assert answer.json()["steps"][-1] == "Keep branch feature: it is not merged."
+        assert not work.folder.exists()
+    else:
+        refused(answer, 409, "not_merged")
+        assert (work.folder / "late.txt").exists()
+    assert head(work.main, "feature") == added[0]
+    monkeypatch.undo()
+    if not force:
+        assert (await work.state())["cleanupError"] is None
+
+
+@pytest.mark.parametrize("commits", [True, False])
+async def test_work_added_after_a_kill_is_not_cleaned_up(tmp_path: Path, commits: bool) -> None:
+    """F7: What somebody added between a kill and the next start is not removed: the worktree and its sessions stay, and
+    its state says why."""
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server.env = {"CRASH": "after:decide_cleanup"}
+    async with server:
+        repo = make_repo(server.root / "repo")
+        async with server.client() as client:
+            known = await client.repo(repo)
+            row = await client.post("/api/worktrees", {"repoId": known["id"], "branch": "feature"})
+            session = await client.session(known["id"], worktreeId=row["id"])
+            path = f"/api/worktrees/{row['id']}"
+            with pytest.raises(httpx.TransportError):
+                await client.post(f"{path}/cleanup", {})
+        await died(server)
+        late = at(row["path"]) / "late.txt"
+        if commits:
+            commit(at(row["path"]), "late.txt")
+        else:
+            late.write_text("late\n")
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+
+            async def reported() -> str | None:
+                return (await client.get(f"{path}/finish"))["cleanupError"]
+
+            reason = await eventually(reported) or ""
+            assert ("does not contain" if commits else "not committed") in reason
+            assert late.exists() and "feature" in branches(repo)
+            assert (await client.get(f"/api/sessions/{session['id']}"))["status"] == "active"

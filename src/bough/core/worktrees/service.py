@@ -21,7 +21,7 @@ from bough.core.worktrees.creation.create import SCOPE, WorktreeCreation
 from bough.core.worktrees.creation.preview import Preview, preview
 from bough.core.worktrees.records import NewWorktree, SessionUse, StartFiles, WorktreePatch, checked_notes
 from bough.core.worktrees.removal.preview import Losses, losses
-from bough.core.worktrees.removal.remove import BranchFate, Removal, Removed
+from bough.core.worktrees.removal.remove import BranchFate, LastLook, Removal, Removed
 from bough.core.worktrees.repair import WorktreeRepair
 from bough.core.worktrees.repos import checked_name
 from bough.core.worktrees.state import read_state
@@ -257,9 +257,15 @@ class Worktrees:
         await self._removal.check(worktree_id, force=force, besides=besides)
 
     async def remove(
-        self, caller: Caller, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep"
+        self,
+        caller: Caller,
+        worktree_id: str,
+        *,
+        force: bool = False,
+        branch: BranchFate = "keep",
+        last_look: LastLook | None = None,
     ) -> Removed:
-        return await self._removal.remove(caller, worktree_id, force=force, branch=branch)
+        return await self._removal.remove(caller, worktree_id, force=force, branch=branch, last_look=last_look)
 
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         return await self._removal.recovery.recover(caller, worktree_id)

@@ -25,10 +25,10 @@ MOST_NAMED = 5
 
 
 class CleanupPlan(msgspec.Struct):
-    """A cleanup that can be done: its preview, and whether the branch goes, too."""
+    """A cleanup that can be done: its preview, and the commit at which the branch goes, too, if it may."""
 
     finished: Finished
-    delete_branch: bool
+    tip: str | None = None
 
 
 class _Open(msgspec.Struct):
@@ -49,10 +49,10 @@ async def plan_cleanup(store: Store, caller: Caller, row: Worktree, repo: Repo, 
     finished.steps = _session_steps(usage.sessions)
     if not is_folder(row.path):
         finished.steps.append(f"Take worktree {row.name} off the list: its folder no longer exists.")
-        return CleanupPlan(finished, False)
+        return CleanupPlan(finished)
     if not row.made_by_bough:
         finished.steps.append(f"Take worktree {row.name} off the list. Bough did not create it: {row.path} stays.")
-        return CleanupPlan(finished, False)
+        return CleanupPlan(finished)
     folder = await read_folder(row, repo, await store.read(written_folders))
     folder.refuse_changed(body)
     await _refuse_blocked(row, repo)
@@ -73,7 +73,7 @@ async def plan_cleanup(store: Store, caller: Caller, row: Worktree, repo: Repo, 
     delete = delete and not body.keep_branch
     if folder.branch is not None:
         finished.steps.append(_branch_step(folder.branch, row, merged, body, delete=delete))
-    return CleanupPlan(finished, delete)
+    return CleanupPlan(finished, folder.head if delete else None)
 
 
 def _branch_step(branch: str, row: Worktree, merged: str | None, body: CleanupBody, *, delete: bool) -> str:

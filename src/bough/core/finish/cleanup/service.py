@@ -35,6 +35,15 @@ log = structlog.get_logger("bough.finish")
 CLOSE_WITHIN = 10.0
 
 
+class DecidedCleanup(msgspec.Struct):
+    """The answer of a cleanup, and the commit at which the branch may be deleted, if it may. `begun` says that the last
+    look found nothing that would be missed: from then on the folder may be half removed."""
+
+    finished: Finished
+    tip: str | None
+    begun: bool = False
+
+
 class Cleanup(msgspec.Struct):
     """A cleanup that was decided and is not done: who asked for what, and the answer. `error` says why the last server
     could not complete it."""
@@ -82,9 +91,12 @@ class Cleanups:
             return row, await records.repo_of(tx, row)
 
         row, repo = await self._store.read(work)
+        await self._check_folders(row, repo)
+        return row, repo
+
+    async def _check_folders(self, row: Worktree, repo: Repo) -> None:
         for path in (row.path, repo.path):
             await self._checkpoints.check_folder(path)
-        return row, repo
 
     async def _clean_up(self, caller: Caller, worktree_id: str, body: CleanupBody) -> Finished:
         scope, request = scope_of("cleanup", worktree_id), unkeyed(body)
@@ -100,7 +112,7 @@ class Cleanups:
             except Unavailable:
                 # The next start completes it.
                 raise
-            except BoughError:
+            except (BoughError, OSError):
                 await until_available(lambda: self._forget(row.id), "a cleanup that failed", worktree=row.id)
                 raise
 
@@ -112,11 +124,14 @@ class Cleanups:
             row.id,
             msgspec.json.encode(caller).decode(),
             msgspec.json.encode(body).decode(),
-            msgspec.json.encode(plan.finished).decode(),
-            plan.delete_branch,
+            msgspec.json.encode(DecidedCleanup(plan.finished, plan.tip)).decode(),
+            plan.tip is not None,
             None,
             "",
         )
+        return await self._store_decision(cleanup)
+
+    async def _store_decision(self, cleanup: Cleanup) -> Cleanup:
         fields = msgspec.structs.asdict(cleanup)
         del fields["requested_at"], fields["error"]
 
@@ -130,20 +145,37 @@ class Cleanups:
     async def _forget(self, worktree_id: str) -> None:
         await self._store.write(lambda change: change.tx.run(CLEANUPS.forget_cleanup, worktree_id=worktree_id))
 
-    async def _carry_out(self, cleanup: Cleanup) -> Finished:
-        """Does what is left to do of a cleanup, and stores its answer. Safe to repeat."""
+    async def _carry_out(self, cleanup: Cleanup, *, later: bool = False) -> Finished:
+        """Does what is left to do of a cleanup, and stores its answer. Safe to repeat. `later` says that others may
+        have worked there since it was decided."""
         caller = msgspec.json.decode(cleanup.caller, type=Caller)
         body = msgspec.json.decode(cleanup.request, type=CleanupBody)
-        finished = msgspec.json.decode(cleanup.answer, type=Finished)
+        decided = msgspec.json.decode(cleanup.answer, type=DecidedCleanup)
+        finished = decided.finished
         by = msgspec.structs.replace(caller, idempotency_key=None)
-        row = await self._store.read(lambda tx: records.worktree(tx, cleanup.worktree_id))
+        row, repo = await self._store.read(lambda tx: _find_known(tx, cleanup.worktree_id))
+
+        async def last_look() -> str | None:
+            if not decided.begun:
+                plan = await plan_cleanup(self._store, by, row, repo, body)
+                finished.steps[-1:] = plan.finished.steps[-1:]
+                decided.tip, decided.begun = plan.tip, True
+                answer = msgspec.json.encode(decided).decode()
+                await self._store_decision(
+                    msgspec.structs.replace(cleanup, answer=answer, delete_branch=decided.tip is not None)
+                )
+            return decided.tip
+
         if row.removed_at is None:
+            if later and not decided.begun:
+                await self._check_folders(row, repo)
+                await plan_cleanup(self._store, by, row, repo, body)
             await self._end_sessions(by, row, force=body.force)
-            branch = "delete" if cleanup.delete_branch else "keep"
-            row = (await self._worktrees.remove(by, row.id, force=row.made_by_bough, branch=branch)).worktree
-        elif cleanup.delete_branch:
+            force = row.made_by_bough
+            row = (await self._worktrees.remove(by, row.id, force=force, last_look=last_look)).worktree
+        elif decided.tip is not None:
             # The last server may have ended between the worktree and its branch.
-            await self._delete_branch(row)
+            await self._delete_branch(row, decided.tip)
         finished.recovery_ref = row.recovery_ref
         return await until_available(lambda: self._record(caller, body, row, finished), "a cleanup", worktree=row.id)
 
@@ -158,12 +190,12 @@ class Cleanups:
                         raise
             await self._archiving.archive(caller, session.id, True)
 
-    async def _delete_branch(self, row: Worktree) -> None:
+    async def _delete_branch(self, row: Worktree, tip: str) -> None:
         repo = await self._store.read(lambda tx: records.repo_of(tx, row))
         if row.branch is not None:
             async with alone(await common_folder(repo.path)):
                 holders = [row.recovery_ref] if row.recovery_ref else []
-                await delete_branch(repo.path, row.branch, *holders)
+                await delete_branch(repo.path, row.branch, *holders, expected=tip)
 
     async def _record(self, caller: Caller, body: CleanupBody, row: Worktree, finished: Finished) -> Finished:
         async def work(change: Change) -> Finished:
@@ -182,7 +214,7 @@ class Cleanups:
 
     async def _resume(self, cleanup: Cleanup) -> None:
         try:
-            await self._carry_out(cleanup)
+            await self._carry_out(cleanup, later=True)
             log.info("cleanup_completed", worktree=cleanup.worktree_id)
         except Unavailable:
             raise
@@ -200,3 +232,9 @@ class Cleanups:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*late, return_exceptions=True)
+
+
+async def _find_known(tx: Tx, worktree_id: str) -> tuple[Worktree, Repo]:
+    """Returns a worktree in whatever state it is, also removed."""
+    row = await records.worktree(tx, worktree_id)
+    return row, await records.repo_of(tx, row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import msgspec
@@ -32,6 +33,9 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.worktrees")
 
 BranchFate = Literal["keep", "delete"]
+# Looks once more, with the repository's lock, when no session can start in the worktree. Raises why it must stay, or
+# returns the commit at which its branch may be deleted, if any.
+LastLook = Callable[[], Awaitable[str | None]]
 # A removal under way is finished while the server stops: storing the files of a large worktree takes a few seconds.
 FINISH_WITHIN = 10.0
 
@@ -67,10 +71,16 @@ class Removal:
                 raise error
 
     async def remove(
-        self, caller: Caller, worktree_id: str, *, force: bool = False, branch: BranchFate = "keep"
+        self,
+        caller: Caller,
+        worktree_id: str,
+        *,
+        force: bool = False,
+        branch: BranchFate = "keep",
+        last_look: LastLook | None = None,
     ) -> Removed:
         """Removes a worktree, even if the caller stops waiting. One that Bough did not create is only forgotten, unless
-        forced."""
+        forced. `last_look` decides about the branch in place of `branch`."""
         row, repo = await self._store.read(lambda tx: _existing(tx, worktree_id))
         if branch == "delete" and not row.branch_made:
             raise Conflict(
@@ -79,14 +89,22 @@ class Removal:
         if row.status == "setting_up" and force:
             await self._creation.setups.stop(row.id)
         await self._check_folders(row, repo)
-        return await run_shielded(self._remove(caller, row, repo, force, branch), self._removals)
+        return await run_shielded(self._remove(caller, row, repo, force, branch, last_look), self._removals)
 
     async def _check_folders(self, row: Worktree, repo: Repo) -> None:
         """Raises `Denied` if the worktree or its repository leads outside the workspace by now (W3)."""
         for path in (row.path, repo.path):
             await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, path)
 
-    async def _remove(self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
+    async def _remove(
+        self,
+        caller: Caller,
+        row: Worktree,
+        repo: Repo,
+        force: bool,
+        branch: BranchFate,
+        last_look: LastLook | None,
+    ) -> Removed:
         try:
             common = await git.common_folder(repo.path)
         except BoughError:
@@ -97,7 +115,11 @@ class Removal:
         async with alone(common):
             try:
                 await self._store.write(lambda change: _claim(change, row.id, force))
-                return await self._take_away(caller, row, repo, force, branch)
+                tip = None
+                if last_look is not None:
+                    tip = await last_look()
+                    branch = "keep" if tip is None else "delete"
+                return await self._take_away(caller, row, repo, force, branch, tip)
             except BaseException:
                 # Also if the claim failed: it may have been stored although its reply was lost.
                 await asyncio.shield(self.undo_removal(caller, repo, row))
@@ -123,7 +145,9 @@ class Removal:
             worktree=row.id,
         )
 
-    async def _take_away(self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate) -> Removed:
+    async def _take_away(
+        self, caller: Caller, row: Worktree, repo: Repo, force: bool, branch: BranchFate, tip: str | None
+    ) -> Removed:
         entry = await git.find_worktree(repo.path, row.path)
         # A server that ended before it could say so may have taken it away, and kept all of it.
         ref = await worktree_recovery.recovery_ref(repo.path, row.id) if entry is None else None
@@ -138,7 +162,7 @@ class Removal:
         if entry is not None:
             ref, inner = await self._clear(row, repo, entry, force)
         await asyncio.to_thread(git.tidy, row.path, repo.path)
-        deleted = branch == "delete" and await _deleted(row, repo, ref)
+        deleted = branch == "delete" and await _deleted(row, repo, ref, tip)
         head = entry.branch if entry is not None else row.branch
         return Removed(await self._mark_removed(caller, row, ref, head, force=force), False, deleted, inner)
 
@@ -246,10 +270,12 @@ async def _is_gone(repo: Repo, row: Worktree) -> bool:
         return False
 
 
-async def _deleted(row: Worktree, repo: Repo, ref: str | None) -> bool:
+async def _deleted(row: Worktree, repo: Repo, ref: str | None, tip: str | None) -> bool:
     """Deletes the branch if no commit is lost. The worktree is gone either way."""
+    if row.branch is None:
+        return False
     try:
-        return row.branch is not None and await git.delete_branch(repo.path, row.branch, *([ref] if ref else []))
+        return await git.delete_branch(repo.path, row.branch, *([ref] if ref else []), expected=tip)
     except GitFailed as error:
         log.warning("branch_not_deleted", branch=row.branch, error=error.message)
         return False

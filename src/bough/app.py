@@ -140,7 +140,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     store = Store(db)
     catalog = load_catalog(settings.data_path)
     hub = Hub(store)
-    tasks = Tasks(store, settings)
+    tasks = Tasks(store, settings, catalog.steers)
     agents = AgentPool(store, hub, settings, catalog, launcher)
     runner = Runner(store, settings, agents)
     scheduler = Scheduler(store, settings, runner)

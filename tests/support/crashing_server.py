@@ -1,6 +1,7 @@
 """Runs a `bough` that crashes where a kill from outside rarely hits: inside a transaction, between its commit and the
 response, or right before it answers an agent's request. Its database may also fail at random, and its clock be wrong.
-Except in the case of an answer, its keepers crash while they write to their journals (`torn_keeper`)."""
+Except in the case of an answer, and unless they are to stay whole, its keepers crash while they write to their journals
+(`torn_keeper`)."""
 
 from __future__ import annotations
 
@@ -31,6 +32,8 @@ is written; empty for nowhere."""
 
 FAULTS = "FAULTS"
 """How often the database fails, as `SEED:RATE`: 7:0.02 fails two in a hundred transactions; empty for never."""
+WHOLE_KEEPERS = "WHOLE_KEEPERS"
+"""Not empty if the keepers must not crash."""
 CLOCK = "CLOCK"
 """The number of seconds by which this server's clock is ahead of the real one; negative if it is behind."""
 
@@ -144,7 +147,7 @@ def run() -> None:
     where, _, number = os.environ.get(CRASH, "").partition(":")
     if where == "reply":
         crash_before_reply(int(number))
-    else:
+    elif not os.environ.get(WHOLE_KEEPERS):
         start_keeper.PROGRAM = "tests.support.torn_keeper"
     if where in ("inside", "after"):
         for backend in (SqliteBackend, PostgresBackend):

@@ -64,6 +64,7 @@ class AgentDescription(msgspec.Struct, rename="camel"):
     install: str
     login: AgentLogin
     resumable: bool
+    steering: bool
     modes: dict[str, AgentMode]
     default_mode: PermissionMode
     is_default: bool
@@ -103,6 +104,7 @@ def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> AgentDesc
         install=install_hint(entry),
         login=AgentLogin(is_set_up(entry), entry.login.how),
         resumable=entry.resume,
+        steering=catalog.steers(entry.name),
         modes={
             name: AgentMode((mode := entry.mode(name)).mode, mode.start, mode.note)
             for name in MODES
@@ -130,6 +132,7 @@ def _broken(broken: BrokenEntry) -> AgentDescription:
         install="",
         login=AgentLogin(None, ""),
         resumable=False,
+        steering=False,
         modes={},
         default_mode="acceptEdits",
         is_default=False,

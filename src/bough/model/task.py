@@ -10,6 +10,7 @@ from bough.model.session import PermissionMode
 
 TaskStatus = Literal[
     "queued",
+    "steering",
     "dispatching",
     "running",
     "waiting_permission",
@@ -21,11 +22,15 @@ TaskStatus = Literal[
 ]
 Source = Literal["user", "session", "callback", "btw", "schedule", "initial"]
 
+When = Literal["now", "next", "after_stop"]
+"""When a prompt is sent: into the running turn, in its place in the queue, or first, after that turn is stopped."""
+
 TASK_STATUSES: tuple[TaskStatus, ...] = get_args(TaskStatus)
 
 # Every possible move of a task. ARCHITECTURE.md shows the same table, and a test compares them.
 MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
-    "queued": frozenset({"dispatching", "cancelled"}),
+    "queued": frozenset({"dispatching", "steering", "cancelled"}),
+    "steering": frozenset({"queued", "completed", "cancelled"}),
     "dispatching": frozenset({"running", "interrupted", "failed", "stopping", "cancelled"}),
     "running": frozenset({"waiting_permission", "completed", "failed", "cancelled", "stopping", "interrupted"}),
     "waiting_permission": frozenset({"running", "completed", "failed", "cancelled", "stopping", "interrupted"}),
@@ -38,6 +43,9 @@ MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
 
 TERMINAL: frozenset[TaskStatus] = frozenset(status for status, moves in MOVES.items() if not moves)
 IN_FLIGHT: tuple[TaskStatus, ...] = ("dispatching", "running", "waiting_permission", "stopping")
+
+STEERED = "steered"
+"""The stop reason of a prompt that the agent has taken in the middle of a turn; its answer is part of that turn's."""
 
 EARLY_ENDS: dict[str, str] = {
     "max_tokens": (
@@ -56,7 +64,9 @@ EARLY_ENDS: dict[str, str] = {
 class Task(msgspec.Struct, rename="camel"):
     """A row of `tasks`. `held`: interrupted and waiting for a person. `usage` is what the agent reported for this turn;
     `cost` is the growth of the session's cost; `sent_before` is the attempt that was sent before the current one, 0 if
-    none was; `permission_mode` is the mode that the turn runs in, None before it is sent."""
+    none was; `permission_mode` is the mode that the turn runs in, None before it is sent. `steers_task_id` is the task
+    of the turn that the prompt is put into, or was; a prompt that was queued again has one only if an agent that died
+    may have read it."""
 
     id: str
     session_id: str
@@ -82,3 +92,4 @@ class Task(msgspec.Struct, rename="camel"):
     ended_at: str | None
     sent_before: int
     permission_mode: PermissionMode | None
+    steers_task_id: str | None

@@ -70,6 +70,8 @@ class Ear:
         self.answered.append((key, number))
         self.numbers.append(number)
 
+    async def settled(self, key: str) -> None: ...
+
     def on_lost(self, text: str) -> None:
         raise AssertionError(text)
 

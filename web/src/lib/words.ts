@@ -96,6 +96,7 @@ export const STATE_NAMES: Record<DisplayState, string> = {
 
 export const TASK_STATUS_NAMES: Record<TaskStatus, string> = {
   queued: "Queued",
+  steering: "Being sent",
   dispatching: "Starting",
   running: "Working",
   waiting_permission: "Needs your approval",

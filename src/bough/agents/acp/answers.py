@@ -138,6 +138,11 @@ def read_prompt(raw: Raw) -> PromptResult:
     return PromptResult(stop_reason=_text(answer.get("stopReason")), usage=usage, raw=raw)
 
 
+def read_outcome(raw: Raw) -> str:
+    """Reads the outcome of a prompt that was put into a running turn; an empty text if the agent names none."""
+    return _text(_object(_decode(raw)).get("outcome"))
+
+
 def _quota(answer: Json) -> Usage | None:
     """Reads tokens from `_meta.quota`, for agents that do not use the protocol's own field."""
     quota = _object(_object(answer.get("_meta")).get("quota"))

@@ -14,6 +14,7 @@ from bough.agents.acp.answers import (
     PromptResult,
     SessionOpened,
     read_initialized,
+    read_outcome,
     read_prompt,
     read_session,
 )
@@ -31,6 +32,7 @@ from bough.agents.acp.types import (
     SetModelParams,
     SetModeParams,
     SetOptionParams,
+    SteerParams,
     SystemPrompt,
     TextBlock,
 )
@@ -137,6 +139,11 @@ class AgentClient:
         """Runs a turn to its end, without a time limit."""
         params = PromptParams(session_id=session_id, prompt=list(blocks))
         return read_prompt(await self._ask("session/prompt", params, key, None))
+
+    async def steer(self, method: str, session_id: str, blocks: Sequence[Block], meta: Meta | None, key: str) -> str:
+        """Puts a prompt into the running turn by an agent's own method. Returns the outcome that it names."""
+        params = SteerParams(session_id=session_id, prompt=list(blocks), meta=meta)
+        return read_outcome(await self._ask(method, params, key, None))
 
     async def cancel(self, session_id: str, key: str) -> None:
         """Asks the agent to stop the running turn; the prompt then ends with `cancelled`."""

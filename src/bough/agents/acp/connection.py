@@ -41,7 +41,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger("bough.agents")
 class Handler(Protocol):
     """Receives what the agent writes, in the order of its lines, each with the number of its line.
 
-    While `on_request` or `ready` waits, later lines are not processed.
+    While `on_request`, `settled` or `ready` waits, later lines are not processed.
     """
 
     def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
@@ -57,6 +57,10 @@ class Handler(Protocol):
 
     def on_answer(self, key: str, number: int) -> None:
         """Called when the request with this key is answered, just before its waiter continues."""
+        ...
+
+    async def settled(self, key: str) -> None:
+        """Awaited after the waiter of an answered request has continued. Later lines are not processed meanwhile."""
         ...
 
     def on_lost(self, text: str) -> None:
@@ -202,6 +206,7 @@ class AgentConnection:
                 if self._settle(message, number):
                     # The waiter continues before the lines after the answer are processed.
                     await asyncio.sleep(0)
+                    await self._handler.settled(str(message.id))
             elif type(message) is AgentRequest:
                 await self._handler.on_request(message, number)
             elif type(message) is Notification:

@@ -135,6 +135,14 @@ class PromptParams(_Sent):
     prompt: list[Block]
 
 
+class SteerParams(_Sent):
+    """Parameters of the request that puts a prompt into the running turn."""
+
+    session_id: str
+    prompt: list[Block]
+    meta: Meta | None = msgspec.field(default=None, name="_meta")
+
+
 class SetModeParams(_Sent):
     """Parameters of session/set_mode."""
 

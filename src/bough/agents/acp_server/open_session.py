@@ -45,6 +45,11 @@ class OpenSession(ABC, Generic[State]):
         if self._worker is None:
             self._worker = asyncio.create_task(self._run_queue())
 
+    @property
+    def running(self) -> Turn[State] | None:
+        """The turn that is running."""
+        return self._running.turn if self._running is not None else None
+
     def cancel(self) -> None:
         """Ends the running turn and all queued ones, each with the stop reason `cancelled`."""
         while self._queue:

@@ -38,6 +38,13 @@ class PromptRecord(_Record, tag="prompt"):
     content: list[Json]
 
 
+class SteerRecord(_Record, tag="steer"):
+    """A prompt that came in the middle of a turn and became part of it."""
+
+    message_id: str
+    content: list[Json]
+
+
 class UpdateRecord(_Record, tag="update"):
     """A `session/update` as it was sent."""
 
@@ -84,7 +91,16 @@ class EndRecord(_Record, tag="end"):
     cost: float | None = None
 
 
-Record = SessionRecord | SettingRecord | PromptRecord | UpdateRecord | PermissionRecord | ShellRecord | EndRecord
+Record = (
+    SessionRecord
+    | SettingRecord
+    | PromptRecord
+    | SteerRecord
+    | UpdateRecord
+    | PermissionRecord
+    | ShellRecord
+    | EndRecord
+)
 
 decode_record = msgspec.json.Decoder(Record).decode
 encode_record = msgspec.json.Encoder().encode

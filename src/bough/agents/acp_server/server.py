@@ -19,7 +19,7 @@ from bough.agents.acp_server import params as wire
 from bough.agents.acp_server.connection import ClientConnection
 from bough.agents.acp_server.open_session import OpenSession
 from bough.agents.acp_server.params import ReceivedMcpServer
-from bough.agents.acp_server.records import PromptRecord, SettingRecord, UpdateRecord
+from bough.agents.acp_server.records import PromptRecord, SettingRecord, SteerRecord, UpdateRecord
 from bough.agents.acp_server.session_store import SessionFile, SessionStore, State, now
 from bough.agents.json_rpc import (
     INTERNAL_ERROR,
@@ -77,6 +77,10 @@ class AgentServer(ABC, Generic[State, Session]):
     def capabilities(self) -> Json:
         """Returns the `agentCapabilities` of the answer to `initialize`."""
 
+    def extensions(self) -> Json:
+        """Returns further fields of the answer to `initialize`."""
+        return {}
+
     @abstractmethod
     def new_session(self, file: SessionFile[State]) -> Session:
         """Opens a session for its file."""
@@ -92,7 +96,7 @@ class AgentServer(ABC, Generic[State, Session]):
         """Returns the updates that tell a client the whole session again."""
         updates: list[Json] = []
         for record in file.records():
-            if isinstance(record, PromptRecord):
+            if isinstance(record, PromptRecord | SteerRecord):
                 chunk = {"sessionUpdate": "user_message_chunk", "messageId": record.message_id}
                 updates += [{**chunk, "content": block} for block in record.content]
             elif isinstance(record, UpdateRecord):
@@ -166,6 +170,7 @@ class AgentServer(ABC, Generic[State, Session]):
             "agentCapabilities": self.capabilities(),
             "agentInfo": self._info,
             "authMethods": [],
+            **self.extensions(),
         }
         self.connection.answer(request_id, result)
 
@@ -215,13 +220,17 @@ class AgentServer(ABC, Generic[State, Session]):
     def _prompt(self, request_id: RequestId, params: msgspec.Raw) -> None:
         request = read(params, acp_params.ReceivedPrompt)
         session = self.find_open(request.session_id)
+        self.check_content(request.prompt)
+        session.prompt(request_id, request.prompt)
+
+    def check_content(self, content: list[Json]) -> None:
+        """Raises `RpcError` for blocks of a prompt that this agent does not take."""
         can = self.capabilities()["promptCapabilities"]
         kinds = {"image": can["image"], "audio": can["audio"], "resource": can["embeddedContext"]}
-        refused = wire.check_blocks(request.prompt) & {kind for kind, offered in kinds.items() if not offered}
+        refused = wire.check_blocks(content) & {kind for kind, offered in kinds.items() if not offered}
         if refused:
             problem = f"Invalid params: this agent does not take {', '.join(sorted(refused))} blocks"
             raise RpcError(INVALID_PARAMS, problem)
-        session.prompt(request_id, request.prompt)
 
     def _set_mode(self, request_id: RequestId, params: msgspec.Raw) -> None:
         request = read(params, acp_params.SetMode)

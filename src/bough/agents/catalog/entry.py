@@ -9,6 +9,7 @@ import msgspec
 
 from bough.agents.catalog.limit_vocabulary import LimitVocabulary
 from bough.agents.catalog.question_vocabulary import QuestionVocabulary
+from bough.agents.catalog.steering import Steering
 from bough.errors import Invalid
 from bough.model.session import RANK, PermissionMode
 from bough.model.tool import ToolKind
@@ -304,6 +305,7 @@ class CatalogEntry(_Table):
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)
     questions: QuestionVocabulary = msgspec.field(default_factory=QuestionVocabulary)
     limits: LimitVocabulary = msgspec.field(default_factory=LimitVocabulary)
+    steering: Steering = msgspec.field(default_factory=Steering)
     # Ids of the agent's config options, if it has them.
     mode_option: str | None = None
     model_option: str | None = None

@@ -62,6 +62,11 @@ class Catalog:
             )
         return entry
 
+    def steers(self, name: str) -> bool:
+        """Tells whether an agent takes prompts during its turns."""
+        entry = self.entry(name)
+        return entry is not None and bool(entry.steering.method)
+
     def entry(self, name: str) -> CatalogEntry | None:
         """Returns an agent's entry; None if its file is gone, which sessions outlive."""
         return self._entries.get(name)

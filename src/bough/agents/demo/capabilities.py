@@ -18,6 +18,7 @@ SWITCHES = {
     "commands": "available_commands_update and slash commands",
     "titles": "session_info_update, and titles in session/list",
     "message-ids": "messageId on chunks",
+    "steering": "_session/steering",
     "images": "image blocks in prompts",
     "embedded": "embedded resources in prompts",
     "http": "MCP servers over http",
@@ -34,6 +35,7 @@ GATES = {
     "session/delete": "delete",
     "session/set_mode": "modes",
     "session/set_config_option": "config",
+    "_session/steering": "steering",
 }
 
 

@@ -13,7 +13,7 @@ from bough.agents.demo.config import OPTIONS, config_options, usage_update
 from bough.agents.demo.permissions import MODES
 from bough.agents.demo.session import DemoSession
 from bough.agents.demo.state import DemoFile, DemoState, DemoStore
-from bough.agents.demo.turn import COMMANDS
+from bough.agents.demo.turn import COMMANDS, DemoTurn
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RequestId, RpcError
 
 
@@ -24,12 +24,16 @@ class DemoAgent(AgentServer[DemoState, DemoSession]):
         super().__init__(connection, store, AGENT_INFO, MODES)
         self._features = features
         self.methods["session/set_config_option"] = self._set_config_option
+        self.methods["_session/steering"] = self._steer
         for method, switch in GATES.items():
             if switch not in features:
                 del self.methods[method]
 
     def capabilities(self) -> Json:
         return self._features.capabilities()
+
+    def extensions(self) -> Json:
+        return {"_meta": {"steering": {"supported": True}}} if "steering" in self._features else {}
 
     def new_session(self, file: DemoFile) -> DemoSession:
         return DemoSession(self.connection, self._features, file)
@@ -68,3 +72,14 @@ class DemoAgent(AgentServer[DemoState, DemoSession]):
             msgspec.convert({"type": "setting", "at": now(), request.config_id: request.value}, SettingRecord)
         )
         self.connection.answer(request_id, {"configOptions": config_options(session.file.state())})
+
+    def _steer(self, request_id: RequestId, params: msgspec.Raw) -> None:
+        """Puts a prompt into the running turn; without one, the client has to send it as a prompt."""
+        request = read(params, acp_params.ReceivedPrompt)
+        session = self.find_open(request.session_id)
+        self.check_content(request.prompt)
+        turn = session.running
+        if isinstance(turn, DemoTurn) and turn.steer(request.prompt):
+            self.connection.answer(request_id, {"outcome": "injected"})
+        else:
+            self.connection.answer(request_id, {"outcome": "promptRequired", "reason": "noRunningTurn"})

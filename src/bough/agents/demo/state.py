@@ -8,6 +8,7 @@ from bough.agents.acp_server.records import (
     PromptRecord,
     Record,
     SettingRecord,
+    SteerRecord,
     Tokens,
     UpdateRecord,
 )
@@ -37,7 +38,7 @@ class DemoState(RecordedSession):
             case SettingRecord():
                 self.model = record.model or self.model
                 self.effort = record.effort or self.effort
-            case PromptRecord():
+            case PromptRecord() | SteerRecord():
                 self.texts += _texts(record)
             case UpdateRecord():
                 if record.update.get("sessionUpdate") == "session_info_update":
@@ -64,7 +65,7 @@ def open_store(folder: Path) -> DemoStore:
     return SessionStore(folder, "demo", DemoState)
 
 
-def _texts(prompt: PromptRecord) -> list[str]:
+def _texts(prompt: PromptRecord | SteerRecord) -> list[str]:
     """Returns every text of a prompt, including embedded files."""
     texts: list[str] = []
     for block in prompt.content:

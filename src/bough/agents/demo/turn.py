@@ -3,12 +3,13 @@
 import asyncio
 import os
 import sys
+from collections import deque
 
 from bough.agents.acp_server.params import ReceivedMcpServer, attachments, last_text
-from bough.agents.acp_server.records import EndRecord
+from bough.agents.acp_server.records import EndRecord, SteerRecord
 from bough.agents.acp_server.session_store import now
 from bough.agents.acp_server.turn import Turn
-from bough.agents.acp_server.updates import ToolCall
+from bough.agents.acp_server.updates import ToolCall, new_id
 from bough.agents.demo import directives as d
 from bough.agents.demo.ask_user import ask_user
 from bough.agents.demo.capabilities import Features
@@ -41,6 +42,19 @@ class DemoTurn(Turn[DemoState]):
         self._servers = servers
         self._tools = ToolRunner(updates, servers)
         self._text = last_text(content)
+        # Prompts that came during the turn and are not followed yet, and whether the turn takes any.
+        self._steered: deque[list[Json]] = deque()
+        self._steer_came = asyncio.Event()
+        self._takes_steering = True
+
+    def steer(self, content: list[Json]) -> bool:
+        """Takes a prompt in the middle of the turn, to be followed soon. Returns False if the turn is about to end."""
+        if not self._takes_steering or self._cancelled is not None:
+            return False
+        self._file.append(SteerRecord(at=now(), message_id=new_id("user"), content=content))
+        self._steered.append(content)
+        self._steer_came.set()
+        return True
 
     def _begin(self) -> None:
         state = self._file.state()
@@ -68,6 +82,14 @@ class DemoTurn(Turn[DemoState]):
         return {"usage": prompt_usage(self._file.state())} if "usage" in self._features else {}
 
     async def _act(self) -> None:
+        try:
+            await self._follow_prompt()
+            await self._follow_steered()
+        finally:
+            # Nothing is awaited between the last look and this.
+            self._takes_steering = False
+
+    async def _follow_prompt(self) -> None:
         directives = d.parse(in_directives(self._text, self._file.state().texts))
         command = self._text.strip().removeprefix("/")
         if "commands" in self._features and self._text.strip().startswith("/") and command in COMMANDS:
@@ -78,6 +100,19 @@ class DemoTurn(Turn[DemoState]):
             self._updates.say(f'You said "{self._text}"{with_files}. This is user turn {self._number}.')
         for directive in directives:
             await self._follow(directive)
+            await self._follow_steered()
+
+    async def _follow_steered(self) -> None:
+        """Follows the prompts that came during the turn."""
+        self._steer_came.clear()
+        while self._steered:
+            text = last_text(self._steered.popleft())
+            directives = d.parse(in_directives(text, self._file.state().texts))
+            self._updates.end_message()
+            if not directives:
+                self._updates.say(f'Meanwhile you said "{text}".')
+            for directive in directives:
+                await self._follow(directive)
 
     async def _follow(self, directive: d.Directive) -> None:
         match directive:
@@ -127,7 +162,9 @@ class DemoTurn(Turn[DemoState]):
                 print("demo agent: crashing, as the prompt says", file=sys.stderr, flush=True)
                 os._exit(CRASH_CODE)
             case _:
-                await asyncio.get_running_loop().create_future()  # hang: nothing ever resolves it
+                while True:  # hang: only what comes meanwhile is followed
+                    await self._steer_came.wait()
+                    await self._follow_steered()
 
     async def _slow(self, chunks: int, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -136,6 +173,7 @@ class DemoTurn(Turn[DemoState]):
             self._updates.say(f"tick {index}")
             # Measured from the start each time, so that small delays do not add up.
             await asyncio.sleep(max(0.0, start + seconds * index / chunks - loop.time()))
+            await self._follow_steered()
 
     def _status(self) -> str:
         state = self._file.state()

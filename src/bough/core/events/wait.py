@@ -14,7 +14,7 @@ from bough.core.store.sql import APPROVALS, SESSIONS, TASKS
 from bough.core.store.transactions import CHANNEL_EVENTS, Change, Store
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
-from bough.model.task import Task
+from bough.model.task import STEERED, Task
 from bough.storage.backend import Tx
 
 # MCP clients of agents give up a call after a minute, so a longer wait is asked for again.
@@ -146,6 +146,11 @@ async def read_state(tx: Tx, request: Wait) -> Waited:
     unsettled: set[str] = set()
     for task_id in request.task_ids:
         task = await tx.one(TASKS.get, Task, id=task_id)
+        if task is not None and task.ended_at is not None and task.steers_task_id is not None:
+            # The agent's answer is part of the turn that the prompt was put into.
+            turn = await tx.one(TASKS.get, Task, id=task.steers_task_id)
+            if turn is not None and task.stop_reason == STEERED:
+                task = msgspec.structs.replace(turn, id=task.id)
         session = await tx.one(SESSIONS.get, Session, id=task.session_id) if task is not None else None
         if task is None or session is None:
             settled.done.append(Settled(task_id, "", "removed"))

@@ -23,6 +23,7 @@ from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.link import Link
 from bough.core.approvals.ask import Elicitation, Question
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
+from bough.core.live_agents.agent_steering import AgentSteering, StoreAnswer
 from bough.core.live_agents.failures import FailureDetector
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.live_agents.questions.agent_requests import AgentRequests, read_notice
@@ -45,7 +46,7 @@ APPLY_WITHIN = 10.0
 # Seconds to store what an agent said before its process was ended; the rest of an outage is not waited for.
 FLUSH_WITHIN = 10.0
 # Prefixes of the keys of lines that belong to no particular task.
-OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:")
+OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:", "steer:")
 
 
 class PermissionHandler(Protocol):
@@ -118,6 +119,7 @@ class Agent:
         self._link = link
         self._connection = AgentConnection(link, self)
         self._client = AgentClient(self._connection)
+        self._steering = AgentSteering(self._client, entry, recorder)
         self.requests = AgentRequests(self._connection, recorder, entry.questions)
         self.hosts = AgentHosts(session_id, link)
         self._handler = handler
@@ -267,6 +269,10 @@ class Agent:
         self.preface = []
         return result
 
+    async def steer(self, blocks: Sequence[Block], key: str, store: StoreAnswer) -> bool:
+        """Puts a prompt into the running turn, and returns whether the agent has taken it."""
+        return await self._steering.send(self._agent_session_id, blocks, key, store)
+
     async def still_answers(self) -> bool:
         """Tells whether the agent still serves its conversation, after a turn that ended with an error."""
         try:
@@ -321,7 +327,11 @@ class Agent:
 
     def on_answer(self, key: str, number: int) -> None:
         # The answer to a prompt is confirmed only when the end of the turn is stored.
-        self.recorder.received(number, hold=key.startswith("prompt:"))
+        if not self._steering.on_answer(key, number):
+            self.recorder.received(number, hold=key.startswith("prompt:"))
+
+    async def settled(self, key: str) -> None:
+        await self._steering.settled(key)
 
     def on_lost(self, text: str) -> None:
         self.recorder.add_notice(text)

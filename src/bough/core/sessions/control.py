@@ -81,6 +81,19 @@ class Control:
             session = await records.update_session(change, session.id, queue_paused=True)
         return Stopped(session, task)
 
+    async def stop_for_prompt(self, change: Change, caller: Caller, session: Session) -> Session:
+        """Stops the running turn for a prompt that follows at once, so the queue is not paused. After the commit,
+        `settle` tells the agent."""
+        await self._stop(change, caller, session.id, None)
+        return await records.update_session(change, session.id, queue_paused=False)
+
+    async def settle(self, session_id: str) -> None:
+        """Tells a session's agent to end the turn that is being stopped, and waits until it has."""
+        open_tasks = await self._store.read(lambda tx: tx.all(TASKS.open, Task, session_id=session_id))
+        for task in open_tasks:
+            if task.status == "stopping":
+                await self._settle(session_id, task)
+
     async def cancel_task(self, caller: Caller, task_id: str) -> Task:
         """Removes a prompt from the queue, or stops its running turn."""
         known = await self._tasks.get(task_id)

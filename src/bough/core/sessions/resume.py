@@ -13,7 +13,8 @@ from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.files import NewFiles
-from bough.model.session import Caller
+from bough.model.session import Caller, Session
+from bough.model.task import When
 from bough.settings import Settings
 
 
@@ -54,8 +55,19 @@ class Resuming:
         resume: bool = False,
         make_room: bool = False,
         files: NewFiles = msgspec.UNSET,
+        when: When = "next",
     ) -> PromptedTask:
-        """Queues a prompt as `Tasks.prompt` does."""
-        task = await self._tasks.prompt(caller, session_id, text, resume=resume, make_room=make_room, files=files)
+        """Queues a prompt as `Tasks.prompt` does, or stops the running turn for it: with `when` "after_stop", this
+        returns when that turn has ended (Q8)."""
+
+        async def stop(change: Change, session: Session) -> Session:
+            return await self._control.stop_for_prompt(change, caller, session)
+
+        first = stop if when == "after_stop" else None
+        task = await self._tasks.prompt(
+            caller, session_id, text, resume=resume, make_room=make_room, files=files, when=when, first=first
+        )
         await self._control.end_agent_of(task.made_room)
+        if first is not None:
+            await self._control.settle(task.session_id)
         return task

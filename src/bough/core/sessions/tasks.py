@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from bough.core.sessions.masked_prompts import edited_prompt, repeated_prompt
 from bough.core.sessions.requests import PromptedTask
-from bough.core.state import interruption, session_lifecycle, task_ended
+from bough.core.state import interruption, queue_order, session_lifecycle, steering, task_ended
 from bough.core.state.admission import MadeRoom, readmit
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
 from bough.core.state.reports import callbacks
@@ -18,7 +18,6 @@ from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.session_secrets import prompt_redactor, shown_task
-from bough.core.store.short_ids import find_id
 from bough.core.store.sql import MESSAGES, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files as prompt_files
@@ -28,7 +27,7 @@ from bough.git.workspace import check_workspace
 from bough.model.file import File
 from bough.model.message import QUEUED_BASE, Message, file_infos, raw, user_text
 from bough.model.session import Caller, Session
-from bough.model.task import TASK_STATUSES, Source, Task
+from bough.model.task import STEERED, TASK_STATUSES, Source, Task, When
 from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -40,9 +39,11 @@ RETRIED = ("failed", "cancelled")
 class Tasks:
     """Queues prompts, and edits, moves or removes queued ones."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, steers: Callable[[str], bool] = lambda _agent: False) -> None:
+        """`steers` says whether an agent takes prompts during its turns."""
         self._store = store
         self._settings = settings
+        self._steers = steers
 
     async def prompt(
         self,
@@ -53,9 +54,14 @@ class Tasks:
         resume: bool = False,
         make_room: bool | None = None,
         files: NewFiles = msgspec.UNSET,
+        when: When = "next",
+        first: Callable[[Change, Session], Awaitable[Session]] | None = None,
     ) -> PromptedTask:
         """Queues a prompt with its files. Once this returns, the prompt is stored and will be sent. An ended session is
-        refused unless `resume` is set (T2); at the limit on sessions, `make_room` completes another for it (T5)."""
+        refused unless `resume` is set (T2); at the limit on sessions, `make_room` completes another for it (T5).
+
+        With `when` "now" it goes into the running turn; a prompt that is not to wait is first in the queue otherwise
+        (Q8). `first` is done in the same transaction before it is queued."""
         prompt = checked_prompt(text, self._settings.max_prompt)
         attached = prompt_files.checked(files, prompt)
 
@@ -64,11 +70,19 @@ class Tasks:
         async def work(change: Change) -> PromptedTask:
             session = await records.session(change.tx, session_id)
             session, made_room = await self._open(change, caller, session, escaped, resume=resume, make_room=make_room)
+            if first is not None:
+                session = await first(change, session)
+            turn = await self._turn_to_steer(change.tx, session) if when == "now" else None
             task = await self._queue(change, caller, session, prompt, attached)
+            if turn is not None:
+                task = await change.shown(await steering.begin(change, task, turn))
+            elif when != "next":
+                task = await change.shown(await queue_order.move_first(change, task))
             return PromptedTask(*msgspec.structs.astuple(task), made_room=made_room)
 
         scope = RecordScope("tasks.prompt", "sessions", session_id)
         request = [text, resume, *([files] if files else []), *(["makeRoom"] if make_room else [])]
+        request += [when] if when != "next" else []
         return await self._store.write_once(caller, scope, request, PromptedTask, work)
 
     async def retry(self, caller: Caller, task_id: str) -> Task:
@@ -137,6 +151,18 @@ class Tasks:
             return await readmit(change, self._settings, caller, session, make_room=make_room)
         return await interruption.go_on(change, session, unasked=caller.kind == "session"), None
 
+    async def _turn_to_steer(self, tx: Tx, session: Session) -> Task | None:
+        """Returns the running turn, or raises `Conflict` if its agent takes no prompts meanwhile."""
+        turn = await steering.turn_to_steer(tx, session.id)
+        if turn is not None and not self._steers(session.agent):
+            raise Conflict(
+                "cannot_steer",
+                f"The agent of session {session.id} ({session.agent}) takes no prompts during a turn. "
+                "Queue the prompt, or stop the turn and send it (after_stop).",
+                agent=session.agent,
+            )
+        return turn
+
     async def _queue(
         self,
         change: Change,
@@ -182,9 +208,15 @@ class Tasks:
         """Returns the agent's last text in each task; empty for a task without one."""
 
         async def work(tx: Tx) -> tuple[str, ...]:
-            return tuple([await callbacks.last_words(tx, task) if task.sent_attempt else "" for task in tasks])
+            return tuple([await self._last_words(tx, task) for task in tasks])
 
         return await self._store.read(work)
+
+    async def _last_words(self, tx: Tx, task: Task) -> str:
+        if task.stop_reason == STEERED and task.steers_task_id is not None:
+            # The agent's answer is part of the turn that the prompt was put into.
+            task = await records.task(tx, task.steers_task_id)
+        return await callbacks.last_words(tx, task) if task.sent_attempt else ""
 
     async def list(self, session_id: str | None, status: str | None, limit: int, offset: int) -> Page[Task]:
         """Returns the tasks of one session in the order of its queue, or of all sessions, newest first."""
@@ -243,7 +275,7 @@ class Tasks:
                 if message is not None:
                     change.message("message.patched", message)
             if before is not None:
-                task = await self._move(change, task, before)
+                task = await queue_order.move_before(change, task, before)
             return await change.shown(task)
 
         return await self._store.write(work)
@@ -266,45 +298,6 @@ class Tasks:
                 status=task.status,
             )
         return task
-
-    async def _move(self, change: Change, task: Task, before: str) -> Task:
-        queue = [
-            queued
-            for queued in await change.tx.all(TASKS.open, Task, session_id=task.session_id)
-            if queued.status == "queued"
-        ]
-        positions = [queued.position for queued in queue]
-        order = [queued for queued in queue if queued.id != task.id]
-        index = len(order)
-        if before:
-            target = await find_id(change.tx, "tasks", before)
-            index = next((number for number, queued in enumerate(order) if queued.id == target), -1)
-            if index < 0:
-                raise Conflict("task_not_queued", f"Task {before!r} is not queued in the same session.")
-        order.insert(index, task)
-        # Positions are unique, so all tasks get negative ones before their new ones.
-        for queued in order:
-            await change.tx.run(TASKS.set_position, id=queued.id, position=-queued.position, now=change.now)
-            await self._place_message(change, queued, 2 * QUEUED_BASE + queued.position)
-        for queued, position in zip(order, positions, strict=True):
-            await change.tx.run(TASKS.set_position, id=queued.id, position=position, now=change.now)
-            message = await self._place_message(change, queued, QUEUED_BASE + position)
-            moved = await records.task(change.tx, queued.id)
-            if moved.position != queued.position:
-                change.task("task.patched", moved)
-                if message is not None:
-                    change.message("message.patched", message)
-        return await records.task(change.tx, task.id)
-
-    async def _place_message(self, change: Change, task: Task, position: int) -> Message | None:
-        return await change.tx.one(
-            MESSAGES.requeue,
-            Message,
-            task_id=task.id,
-            position=position,
-            queued_base=QUEUED_BASE,
-            now=await records.message_time(change, task.session_id),
-        )
 
 
 async def _enqueue_again(change: Change, session: Session, task: Task, files: Sequence[File], caller: Caller) -> Task:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.state import session_lifecycle, task_ended
+from bough.core.state import session_lifecycle, steering, task_ended
 from bough.core.state.cost import grown_cost
 from bough.core.state.turn import TurnOutcome, failure, finish
 from bough.core.store import records
@@ -42,6 +42,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
         # It was being stopped: this is how it stopped.
         await finish(change, task, TurnOutcome("failed", error=error), 0, None)
         return False
+    await steering.turn_over(change, interrupted)
     if interrupted.sent_attempt != interrupted.attempt:
         policy = "continue"
     await session_lifecycle.withdraw_approvals(change, task.id)
@@ -63,6 +64,7 @@ async def hold(change: Change, task: Task) -> Task | None:
     if held is None:
         await finish(change, task, TurnOutcome("cancelled"), 0, None)
         return None
+    await steering.turn_over(change, held)
     await session_lifecycle.withdraw_approvals(change, task.id)
     # A prompt that was not sent has not started: the time until then is not agent time.
     started_at = held.started_at if held.sent_attempt else None

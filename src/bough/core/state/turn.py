@@ -11,7 +11,7 @@ from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.types import Block
 from bough.agents.catalog.entry import UsageMeaning
 from bough.core.checkpoints.take import FolderState, meet, record
-from bough.core.state import session_lifecycle, task_ended
+from bough.core.state import session_lifecycle, steering, task_ended
 from bough.core.state.context_files import context_blocks, context_files
 from bough.core.state.cost import grown_cost
 from bough.core.state.reports import callbacks
@@ -59,6 +59,8 @@ class TurnOutcome(msgspec.Struct):
     usage: dict[str, Any] | None = None
     # The agent fails again and again, so the session ends with the turn (T3).
     hopeless: bool = False
+    # Whether the agent took each prompt that was sent into the turn, by its task, as far as it answered.
+    steered: dict[str, bool] = {}
 
 
 async def claim(store: Store, session_id: str) -> Claimed | None:
@@ -69,8 +71,9 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
         if task is None:
             return None
         change.task("task.patched", task)
-        if task.attempt == 1:
+        if task.attempt == 1 or (task.steers_task_id is not None and not task.sent_attempt):
             await records.enter_transcript(change, task)
+        if task.attempt == 1:
             task = await callbacks.join_waiting(change, task)
         session = await records.update_session(change, session_id, activity="running", active_at=change.now)
         return Claimed(task, session)
@@ -194,6 +197,7 @@ async def finish(
     )
     if ended is None:
         return None
+    await steering.turn_over(change, ended, outcome.steered)
     if taken is not None:
         await record(change, taken)
     if known.sent_attempt:

@@ -118,9 +118,7 @@ class Recorder:
         self.begin(task_id)
         for entry in self._fold.restore(messages, self._withheld):
             self._hub.growing(self._session_id, entry.id, entry.text)
-        self._received = stored
-        self._held = None
-        self._sealed = False
+        self._received, self._held, self._sealed = stored, None, False
 
     def confirm_to(self, confirm: Callable[[int], None]) -> None:
         """Calls `confirm` for every line that is stored."""
@@ -159,6 +157,10 @@ class Recorder:
         if fold.unwritten > MOST_UNWRITTEN:
             self._settled.clear()
         self._due.set()
+
+    def close_text(self) -> None:
+        """Ends the message that the agent is writing: what it says next is another one."""
+        self._fold.close_text()
 
     def add_notice(self, text: str) -> None:
         """Adds a notice to the transcript at this point of what the agent says."""

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bough.agents.acp.types import Block, TextBlock
+from bough.core.state.reports.quote_sessions import NO_CONSENT
+from bough.model.task import Task
 
 CONTINUE = (
     "You were interrupted while working on the task quoted above: the agent's process ended. "
     "What you had started may be done, half done or not done: check first, then go on and finish the task."
 )
+CUT_OFF = "The task that you were cut off from:"
+MEANWHILE = "While you worked on it, you were also told:"
 
 
-def continuation(prompt: str) -> list[Block]:
-    """Returns the quoted task, then the request to continue."""
-    return [TextBlock(text=quoted(prompt)), TextBlock(text=CONTINUE)]
+def continuation(task: Task, steered: Sequence[Task] = ()) -> list[Block]:
+    """Returns the quoted task with what was sent into its turn, then the request to continue."""
+    quotations = [_marked(quoted(task.prompt), task), *(_marked(quoted(row.prompt, MEANWHILE), row) for row in steered)]
+    return [*(TextBlock(text=text) for text in quotations), TextBlock(text=CONTINUE)]
 
 
-def quoted(prompt: str) -> str:
-    """Returns the prompt of the interrupted task as a quotation."""
-    return "The task that you were cut off from:\n" + "\n".join(f"> {line}" for line in prompt.split("\n"))
+def quoted(prompt: str, introduction: str = CUT_OFF) -> str:
+    """Returns a prompt as a quotation, by default the one of the interrupted task."""
+    return "\n".join([introduction, *(f"> {line}" for line in prompt.split("\n"))])
+
+
+def _marked(quotation: str, task: Task) -> str:
+    """Marks the quotation of a prompt that another session's agent wrote."""
+    if task.source != "session":
+        return quotation
+    mark = f"This was written by the agent of another session ({task.source_session_id}). {NO_CONSENT}"
+    return f"{quotation}\n{mark}"

@@ -7,6 +7,7 @@ import structlog
 
 from bough.core.approvals import kinds
 from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.state import steering
 from bough.core.store import records
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
@@ -37,6 +38,7 @@ class LostTurns:
             if current.status == "dispatching" and current.attempt == task.attempt:
                 # Its prompt was never sent, so there is nothing to tell.
                 await records.move_task(change, task.id, "interrupted")
+                await steering.turn_over(change, current)
                 await records.update_session(change, task.session_id, activity="idle")
                 change.wake()
             else:

@@ -7,6 +7,7 @@ from bough.agents.acp.types import Block, TextBlock
 from bough.core.approvals import ask
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.prompt_files import PromptFiles, prompt_files
+from bough.core.state import steering
 from bough.core.state.reports import callbacks, quote_sessions
 from bough.core.transcripts import agent_notes
 from bough.core.turns.continuation_prompt import continuation
@@ -27,8 +28,8 @@ async def prompt_blocks(tx: Tx, task: Task, attached: PromptFiles) -> list[Block
         await callbacks.report_form(tx, task),
     ]
     notes_and_files: list[Block] = [*(TextBlock(text=note) for note in notes if note), *attached.blocks]
-    if task.sent_before:
-        return [*notes_and_files, *continuation(task.prompt)]
+    if task.sent_before or task.steers_task_id is not None:
+        return [*notes_and_files, *continuation(task, await steering.taken_in(tx, task))]
     if task.source == "callback":
         return [
             *notes_and_files,
@@ -38,3 +39,11 @@ async def prompt_blocks(tx: Tx, task: Task, attached: PromptFiles) -> list[Block
     if task.source_session_id is not None:
         notes_and_files.append(TextBlock(text=quote_sessions.from_session(task.source_session_id)))
     return [*notes_and_files, TextBlock(text=task.prompt)]
+
+
+def steering_blocks(task: Task, attached: PromptFiles) -> list[Block]:
+    """Builds the blocks of a prompt that is put into a running turn."""
+    blocks: list[Block] = [*attached.blocks]
+    if task.source_session_id is not None:
+        blocks.append(TextBlock(text=quote_sessions.from_session(task.source_session_id)))
+    return [*blocks, TextBlock(text=task.prompt)]

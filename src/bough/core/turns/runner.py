@@ -36,6 +36,7 @@ from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
 from bough.core.turns.prompt_blocks import files_for, prompt_blocks
+from bough.core.turns.steer_turns import SentPrompts, Steering
 from bough.core.turns.stop_turns import TurnStops
 from bough.core.worktrees.session_folders import require_folder
 from bough.errors import AgentFailed, BoughError, Busy, Internal
@@ -68,6 +69,7 @@ class Runner:
         self.checkpoints = Checkpoints(store, settings)
         self.lost_turns = LostTurns(store, settings, agents)
         self.stops = TurnStops(store, settings, agents)
+        self.steering = Steering(store, settings)
         self._full_transcripts = FullTranscripts(self.stops.cancel)
 
     # Turns
@@ -100,6 +102,7 @@ class Runner:
                 "the end of a turn",
                 task=claimed.task.id,
             )
+        self.steering.forget(claimed.task.id)
         # A server that shuts down cancels the turn and does not get here: the agent stays busy, in its keeper.
         agent = self.agents.get(session_id)
         if agent is not None:
@@ -199,11 +202,13 @@ class Runner:
             session = await self._store.read(lambda tx: records.session(tx, session_id))
         raise Busy("settings_changing", f"The agent's settings changed {MOST_STARTS} times while it started.")
 
-    async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block]) -> None:
-        """Sends the prompt, unless an earlier server did, and waits for the end of the turn."""
+    async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block], steered: SentPrompts = ()) -> None:
+        """Sends the prompt, unless an earlier server did, and waits for the end of the turn. `steered` are the prompts
+        that the earlier server sent into it."""
         task = claimed.task
         prompt = agent.prompt(blocks, f"{task.id}:{task.attempt}")
-        result = await self._full_transcripts.run(agent, task, prompt)
+        async with self.steering.during(agent, task, steered):
+            result = await self._full_transcripts.run(agent, task, prompt)
         why = None
         if result.stop_reason == "cancelled":
             why = await self._read(lambda tx: turns.called_off(tx, task))
@@ -230,9 +235,11 @@ class Runner:
             agent.requests.remember(approval.id, request_id, is_question=is_question, decided=decided)
         attached = await self._read(lambda tx: files_for(tx, agent, task))
         blocks = await self._read(lambda tx: prompt_blocks(tx, task, attached))
-        running = asyncio.create_task(self._run(agent, claimed, blocks))
+        steered = await self.steering.sent_before(agent, task)
+        running = asyncio.create_task(self._run(agent, claimed, blocks, steered))
         try:
-            # The prompt is registered before anything is read: its answer may be the first line.
+            # All prompts are registered before anything is read: an answer may be the first line.
+            await asyncio.sleep(0)
             await asyncio.sleep(0)
             agent.listen()
             # Decisions may not have reached the agent; those that did are not sent again.
@@ -271,6 +278,7 @@ class Runner:
             # Also a turn that was stopped: the agent answered, so it had taken in what went before the prompt.
             if agent is not None and not agent.preface:
                 await change.tx.run(KEEPERS.told, id=agent.keeper_id)
+            outcome.steered = self.steering.answers(claimed.task.id)
             return await turns.finish(change, claimed.task, outcome, tools, taken)
 
         turn_log.ended(claimed, await self._close(claimed, work))

@@ -76,7 +76,7 @@ class Scheduler:
                     pass
                 self._wake.clear()
                 # A failure of the first does not keep the queues from advancing.
-                for step in (self._recover_lost, self.start_turns):
+                for step in (self._recover_lost, self._steer, self.start_turns):
                     try:
                         await step()
                     except BoughError as error:
@@ -94,6 +94,11 @@ class Scheduler:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+    async def _steer(self) -> None:
+        """Wakes the turns that have prompts waiting to be sent into them (Q8)."""
+        for (session_id,) in await self._store.read(lambda tx: tx.all(TASKS.to_steer, tuple[str])):
+            self._runner.steering.wake(session_id)
 
     async def start_turns(self) -> None:
         """Starts every turn that there is a slot for now."""

@@ -22,8 +22,9 @@ SELECT count(*) FROM tasks WHERE {where}
 SELECT * FROM tasks WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
 
 -- name: waiting
--- Counts a session's queued prompts.
-SELECT count(*) FROM tasks WHERE session_id = :session_id AND ended_at IS NULL AND status = 'queued'
+-- Counts a session's queued prompts, with those on their way into the running turn, which may come back.
+SELECT count(*) FROM tasks
+WHERE session_id = :session_id AND ended_at IS NULL AND status IN ('queued', 'steering')
 
 -- name: open
 -- Lists a session's tasks that have not ended, in queue order.
@@ -81,9 +82,10 @@ UPDATE tasks SET status = :status, stop_reason = :stop_reason, error = :error, u
 WHERE id = :id AND ended_at IS NULL RETURNING *
 
 -- name: cancel_queued
--- Cancels a session's queued prompts.
+-- Cancels a session's prompts that were not sent.
 UPDATE tasks SET status = 'cancelled', stop_reason = :stop_reason, ended_at = :now, updated_at = :now
-WHERE session_id = :session_id AND ended_at IS NULL AND status IN ('queued', 'interrupted') RETURNING *
+WHERE session_id = :session_id AND ended_at IS NULL
+  AND (status IN ('queued', 'interrupted') OR status = 'steering' AND attempt = 0) RETURNING *
 
 -- name: under_way
 -- Lists turns that were running when the last server stopped.
@@ -101,3 +103,25 @@ DELETE FROM tasks WHERE session_id = :session_id
 -- Returns a session's token count at the end of its last turn that reported it.
 SELECT usage FROM tasks WHERE session_id = :session_id AND id <> :task_id AND usage IS NOT NULL
 ORDER BY ended_at DESC, position DESC LIMIT 1
+
+-- name: steering
+-- Lists the prompts that are on their way into a turn, in order.
+SELECT * FROM tasks WHERE steers_task_id = :turn_id AND status = 'steering' ORDER BY position
+
+-- name: steered
+-- Lists the prompts that an agent has taken in the middle of a turn, in order.
+SELECT * FROM tasks WHERE steers_task_id = :turn_id AND status = 'completed' AND stop_reason = :stop_reason
+ORDER BY ended_at, position
+
+-- name: to_steer
+-- Lists the sessions with prompts that wait to be sent into the running turn.
+SELECT DISTINCT session_id FROM tasks WHERE ended_at IS NULL AND status = 'steering' AND attempt = 0
+
+-- name: steer_sent
+-- Records that a prompt is about to be sent into the running turn.
+UPDATE tasks SET attempt = 1, updated_at = :now WHERE id = :id AND status = 'steering' RETURNING *
+
+-- name: steer_taken
+-- Ends a prompt that the agent has taken in the middle of another one's turn.
+UPDATE tasks SET status = 'completed', stop_reason = :stop_reason, ended_at = :now, updated_at = :now
+WHERE id = :id AND ended_at IS NULL RETURNING *

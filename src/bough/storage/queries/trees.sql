@@ -177,13 +177,14 @@ VALUES (:root, 0, 0, 0, 0, :now, :now, :now)
 ON CONFLICT (root_session_id) DO UPDATE SET attended_at = :now, updated_at = :now
 
 -- name: unattended
--- Counts the turns that agents caused in a tree since a person last prompted it or let it continue.
+-- Counts the turns that agents caused or steered in a tree since a person last prompted it or let it continue.
 SELECT count(*) FROM tasks t JOIN sessions s ON s.id = t.session_id
-WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL AND t.started_at IS NOT NULL
+WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL
+  AND (t.started_at IS NOT NULL OR t.steers_task_id IS NOT NULL AND t.attempt > 0)
   AND t.created_at > coalesce((
       SELECT max(p.created_at) FROM tasks p JOIN sessions r ON r.id = p.session_id
       WHERE r.root_session_id = :root AND p.source_session_id IS NULL), '')
-  AND t.started_at > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')
+  AND coalesce(t.started_at, t.created_at) > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')
 
 -- name: at_work
 -- Lists a tree's sessions with tasks that have not ended, and how many of those are only queued.

@@ -22,12 +22,15 @@ export interface SessionState {
 const isBroken = (session: Pick<Session, "status" | "metadata">) =>
   session.status === "error" && session.metadata.reason !== "marked_failed";
 
+/** Whether the prompt's own turn has not begun: it is queued, or on its way into the running turn. */
+const waits = (task: Task) => task.status === "queued" || task.status === "steering";
+
 export function sessionState(
   session: Session,
   tasks: readonly Task[],
   approvals: readonly Approval[],
 ): SessionState {
-  const currentTask = tasks.find((task) => !hasEnded(task.status) && task.status !== "queued") ?? null;
+  const currentTask = tasks.find((task) => !hasEnded(task.status) && !waits(task)) ?? null;
   const queue = tasks.filter((task) => task.status === "queued").sort((a, b) => a.position - b.position);
   const hasApproval = approvals.some((approval) => approval.taskId === currentTask?.id);
   const isHeld = isHeldTask(currentTask);

@@ -24,7 +24,7 @@ from bough.model.task import TERMINAL, Task
 
 log = structlog.get_logger("bough.acp")
 
-OPEN_TASKS = "queued,dispatching,running,waiting_permission,stopping,interrupted"
+OPEN_TASKS = "queued,steering,dispatching,running,waiting_permission,stopping,interrupted"
 MOST_TASKS = 500
 
 

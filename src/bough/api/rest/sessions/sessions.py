@@ -33,7 +33,7 @@ from bough.errors import Invalid
 from bough.model.message import Message
 from bough.model.repo import Repo
 from bough.model.session import Session
-from bough.model.task import Task
+from bough.model.task import Task, When
 
 Since = Annotated[
     str | None,
@@ -103,12 +103,16 @@ class SessionDetail(Session, kw_only=True):
 
 class PromptBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A prompt with its files; `resume` reopens a session that has ended. At the limit on sessions, `makeRoom` then
-    completes the one that has been idle longest, resumably, instead of refusing."""
+    completes the one that has been idle longest, resumably, instead of refusing.
+
+    `when` is `next` (in its place in the queue), `now` (into the running turn, where the agent takes it) or
+    `after_stop` (first, after the running turn is stopped)."""
 
     text: str
     files: NewFiles = msgspec.UNSET
     resume: bool = False
     make_room: bool = False
+    when: When = "next"
     idempotency_key: str | None = None
 
 
@@ -215,7 +219,7 @@ async def delete_session(
 async def prompt_session(services: Services, caller: Caller, session_id: Id, data: JSONBody[PromptBody]) -> Prompted:
     keyed = with_key(caller, data.idempotency_key)
     task = await services.resuming.prompt(
-        keyed, session_id, data.text, resume=data.resume, make_room=data.make_room, files=data.files
+        keyed, session_id, data.text, resume=data.resume, make_room=data.make_room, files=data.files, when=data.when
     )
     return Prompted(task.id, task.made_room)
 

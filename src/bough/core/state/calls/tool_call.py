@@ -30,7 +30,7 @@ ENDED = ("done", "failed", "denied")
 async def turn(tx: Tx, session: Session) -> Task | None:
     """Returns the turn in which a session's agent makes a call: the running one, or else the last one."""
     open_tasks = await tx.all(TASKS.open, Task, session_id=session.id)
-    running = next((task for task in open_tasks if task.status not in ("queued", "interrupted")), None)
+    running = next((task for task in open_tasks if task.status not in ("queued", "steering", "interrupted")), None)
     return running or await tx.one(APPROVALS.last_sent, Task, session_id=session.id, task_id="")
 
 

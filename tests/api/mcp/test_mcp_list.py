@@ -52,7 +52,7 @@ LONGEST_ABOUT = 260
 
 # The parameters of each tool as in SPEC 5a and seed 001; ? marks an optional one.
 TAKES = {
-    "agor_sessions_prompt": "sessionId prompt mode agenticTool? permissionMode? title? taskId? callback?",
+    "agor_sessions_prompt": "sessionId prompt mode agenticTool? permissionMode? title? taskId? callback? when?",
     "agor_sessions_create": "worktreeId agenticTool title? description? permissionMode? contextFiles? mcpServerIds? "
     "initialPrompt? enableCallback? boardId? x? y?",
     "agor_sessions_spawn": "prompt title? agenticTool? permissionMode? modelConfig? mcpServerIds? taskId? "
@@ -80,7 +80,7 @@ TAKES = {
     "agor_worktrees_push": "worktreeId dryRun?",
     "agor_worktrees_pull_request": "worktreeId title? body? draft? dryRun?",
     "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? enableCallback?",
-    "send_to_session": "sessionId message",
+    "send_to_session": "sessionId message when?",
     "get_session_status": "sessionId",
     "list_sessions": "",
     "get_current_session_id": "",

@@ -69,7 +69,11 @@ export interface PromptFile {
 }
 
 /** Sends a prompt from the prompt box. The same `key` means the same prompt, so a lost response never sends it twice. */
-export const sendPrompt = (sessionId: string, body: { text: string; files?: PromptFile[] }, key: string) =>
+export const sendPrompt = (
+  sessionId: string,
+  body: { text: string; files?: PromptFile[]; when?: "now" | "after_stop" },
+  key: string,
+) =>
   dataOf(
     api.POST("/api/sessions/{sessionId}/prompt", {
       params: { path: { sessionId }, header: { "Idempotency-Key": key } },

@@ -53,7 +53,7 @@ class Resuming:
         text: str,
         *,
         resume: bool = False,
-        make_room: bool = False,
+        make_room: bool | None = False,
         files: NewFiles = msgspec.UNSET,
         when: When = "next",
     ) -> PromptedTask:

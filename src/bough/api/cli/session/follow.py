@@ -25,7 +25,7 @@ from bough.api.cli.session.event_order import EventOrder
 from bough.api.cli.session.print_transcript import TranscriptPrinter
 from bough.api.cli.session.silence import SilenceWatch
 from bough.errors import BoughError
-from bough.model.task import EARLY_ENDS, IN_FLIGHT, TERMINAL
+from bough.model.task import EARLY_ENDS, IN_FLIGHT, STEERED, TERMINAL
 
 # After a gap in the stream, this many messages are read again; a turn rarely has more.
 CATCH_UP = 500
@@ -238,6 +238,11 @@ class Follower:
         task: Json = event["data"]
         if task["status"] not in TERMINAL or self._followed.task_id not in (None, task["id"]):
             return None
+        if self._followed.task_id is not None and task["stopReason"] == STEERED:
+            # Its answer is part of the turn that it was put into.
+            self._followed = FollowTarget(self._followed.session_id, task["steersTaskId"])
+            self._other_turns.clear()
+            return self._catch_up()
         self._mark_seen()
         if self._followed.task_id is None:
             return None

@@ -40,9 +40,17 @@ def prompt(
     file: Files = None,
     resume: Annotated[bool, typer.Option("--resume", help="Reopen the session first if it has ended.")] = False,
     make_room: MakeRoom = True,
+    now: Annotated[
+        bool, typer.Option("--now", help="Put it into the running turn, if the agent takes it there.")
+    ] = False,
+    after_stop: Annotated[
+        bool, typer.Option("--after-stop", help="Stop the running turn, then send it before the queue.")
+    ] = False,
     follow: Follow = False,
 ) -> int:
     """Send a prompt; it is queued if a turn is running."""
+    if now and after_stop:
+        raise typer.BadParameter("Use --now or --after-stop, not both.")
     content = read_text(text)
     cursor = stream.now(ctx.client) if follow else 0
     body: Json = {"text": content, "resume": resume}
@@ -50,6 +58,8 @@ def prompt(
         body["files"] = files
     if resume and make_room:
         body["makeRoom"] = True
+    if now or after_stop:
+        body["when"] = "now" if now else "after_stop"
     answer = ctx.client.post(path("sessions", session, "prompt"), body)
     note_made_room(answer.value)
     task_id: str = answer.value["taskId"]

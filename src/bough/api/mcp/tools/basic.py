@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from bough.agents.catalog import CatalogEntry
 from bough.api.mcp.tools.base import ChangingParams, NoArguments, SessionById, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import Id, named, quote
+from bough.api.mcp.tools.shared_wording import WHEN_WORDS, Id, check_when, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
 from bough.core.worktrees.allowed_paths import resolve_inside
@@ -19,6 +19,7 @@ from bough.errors import Invalid, NotFound
 from bough.model.call import Claim
 from bough.model.repo import Repo, Worktree
 from bough.model.session import CallbackConfig, PermissionMode, Session
+from bough.model.task import When
 
 MOST_LISTED = 200
 
@@ -41,6 +42,7 @@ class CreateSession(ChangingParams):
 class Send(ChangingParams):
     session_id: Id
     message: str
+    when: When = "next"
 
 
 class ListedSession(msgspec.Struct):
@@ -124,12 +126,15 @@ async def _create(ctx: ToolContext, params: CreateSession) -> dict[str, Any]:
 async def _send_claim(ctx: ToolContext, params: Send) -> Claim:
     checked_prompt(params.message, ctx.services.settings.max_prompt)
     target = await ctx.services.sessions.get(params.session_id)
-    title = f"Send to session {named(target)}: {quote(params.message)}?"
+    check_when(ctx.caller.id, target.id, params.when)
+    title = f"Send to session {named(target)}{WHEN_WORDS[params.when]}: {quote(params.message)}?"
     return Claim(title=title, target=target.id, commands=True)
 
 
 async def _send(ctx: ToolContext, params: Send) -> dict[str, Any]:
-    task = await ctx.services.tasks.prompt(ctx.caller, params.session_id, params.message, resume=True)
+    task = await ctx.services.resuming.prompt(
+        ctx.caller, params.session_id, params.message, resume=True, make_room=None, when=params.when
+    )
     return {"success": True, "taskId": task.id}
 
 

@@ -8,13 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import Agent, Id, named, quote
+from bough.api.mcp.tools.shared_wording import WHEN_WORDS, Agent, Id, check_when, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
 from bough.core.trees.branch import Branched, NewBranch
 from bough.errors import Invalid
 from bough.model.call import Claim
 from bough.model.session import CallbackConfig, PermissionMode
+from bough.model.task import When
 
 Prompted = Literal["continue", "fork", "subsession", "btw"]
 
@@ -34,6 +35,9 @@ class PromptSession(ChangingParams):
     title: str | None = None
     task_id: Annotated[str | None, Meta(description="fork: start after this task.")] = None
     callback: Annotated[bool | None, Meta(description="subsession: whether it reports back (default true).")] = None
+    when: Annotated[When, Meta(description="continue: now = into the running turn; after_stop = stop that first.")] = (
+        "next"
+    )
 
 
 class ModelConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -68,7 +72,9 @@ async def _prompt_claim(ctx: ToolContext, params: PromptSession) -> Claim:
     itself = target.id == ctx.caller.id
     subject = "itself" if itself else f"session {named(target)}"
     if params.mode == "continue":
-        return Claim(title=f"Prompt {subject}: {quote(params.prompt)}?", target=target.id, commands=True)
+        check_when(ctx.caller.id, target.id, params.when)
+        title = f"Prompt {subject}{WHEN_WORDS[params.when]}: {quote(params.prompt)}?"
+        return Claim(title=title, target=target.id, commands=True)
     mode: PermissionMode = "plan" if params.mode == "btw" else params.permission_mode or target.permission_mode
     agent = params.agentic_tool or target.agent
     action = {
@@ -87,6 +93,8 @@ def _check_prompt(params: PromptSession) -> None:
             "agenticTool, permissionMode and title apply to new sessions: use mode fork or subsession, or "
             "agor_sessions_update to change this one.",
         )
+    if params.when != "next" and params.mode != "continue":
+        raise Invalid("bad_arguments", "when says how a prompt reaches a running session: use it with mode continue.")
     if params.task_id is not None and params.mode not in ("fork", "subsession"):
         raise Invalid("bad_arguments", "taskId says where a fork starts: use it with mode fork.")
     if params.callback and params.mode in ("continue", "fork"):
@@ -117,7 +125,9 @@ async def _check_task(ctx: ToolContext, task_id: str, session_id: str) -> None:
 async def _prompt(ctx: ToolContext, params: PromptSession) -> dict[str, Any]:
     services, caller = ctx.services, ctx.caller
     if params.mode == "continue":
-        task = await services.tasks.prompt(caller, params.session_id, params.prompt, resume=True)
+        task = await services.resuming.prompt(
+            caller, params.session_id, params.prompt, resume=True, make_room=None, when=params.when
+        )
         return {"success": True, "taskId": task.id}
     branch = NewBranch(
         prompt=params.prompt,

@@ -8,12 +8,28 @@ from typing import Annotated
 from msgspec import Meta
 
 from bough.agents.catalog import usual_agents
+from bough.errors import Invalid
 from bough.model.session import Session
+from bough.model.task import When
 
 LONGEST_QUOTE = 60
 
 Id = Annotated[str, Meta(description="Id or prefix.")]
 Agent = Annotated[str | None, Meta(description=f"{usual_agents()} …; inherited by default.")]
+
+
+WHEN_WORDS: dict[When, str] = {
+    "next": "",
+    "now": ", into its running turn",
+    "after_stop": ", after stopping its turn",
+}
+"""How a question to a person says when a prompt is sent."""
+
+
+def check_when(caller_id: str | None, session_id: str, when: When) -> None:
+    """Raises `Invalid` if a session would stop the turn in which it calls."""
+    if when == "after_stop" and session_id == caller_id:
+        raise Invalid("bad_arguments", "You cannot stop your own turn to prompt yourself. End your turn instead.")
 
 
 def named(session: Session) -> str:

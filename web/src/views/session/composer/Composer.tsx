@@ -105,9 +105,9 @@ export function Composer({ session, tasks, state, ref }: Props) {
     setSelection(0);
     textField.current?.focus();
   };
-  const submit = async () => {
+  const submit = async (when?: "now" | "after_stop") => {
     if (busy || state.broken || !text.trim()) return;
-    if (!(await send(text, toPromptFiles(files)))) return;
+    if (!(await send(text, toPromptFiles(files), when))) return;
     setText("");
     setFiles([]);
     setHistoryPosition(AT_DRAFT);
@@ -213,12 +213,14 @@ export function Composer({ session, tasks, state, ref }: Props) {
           }}
         />
         <ComposerBar
+          agent={session.agent}
           state={state}
           busy={busy}
           empty={!text.trim()}
           enterSends={enterSends}
           onEnterSends={setEnterSends}
           onFiles={(added) => void addFiles(added)}
+          onSendNow={(when) => void submit(when)}
         />
         <p className="visually-hidden" role="status">
           {commands.length

@@ -4,19 +4,23 @@ import { useRef } from "react";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { type SessionState, sendButton } from "../sessionState";
 import css from "./Composer.module.css";
+import { SendNow } from "./SendNow";
 
 const MOD = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 
 interface Props {
+  agent: string;
   state: SessionState;
   busy: boolean;
   empty: boolean;
   enterSends: boolean;
   onEnterSends: (enterSends: boolean) => void;
   onFiles: (files: File[]) => void;
+  onSendNow: (when: "now" | "after_stop") => void;
 }
 
-export function ComposerBar({ state, busy, empty, enterSends, onEnterSends, onFiles }: Props) {
+export function ComposerBar(props: Props) {
+  const { agent, state, busy, empty, enterSends, onEnterSends, onFiles, onSendNow } = props;
   const fileInput = useRef<HTMLInputElement>(null);
   const { label, hint } = sendButton(state);
   return (
@@ -50,6 +54,9 @@ export function ComposerBar({ state, busy, empty, enterSends, onEnterSends, onFi
             ? "Enter to send, Shift+Enter for a new line"
             : `${MOD}+Enter to send, Enter for a new line`}
         </button>
+      )}
+      {state.busy && !state.ended && (
+        <SendNow agent={agent} disabled={busy || empty || state.broken} onSend={onSendNow} />
       )}
       <Button
         type="submit"

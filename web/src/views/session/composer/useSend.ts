@@ -18,8 +18,8 @@ export function useSend(sessionId: string) {
     setOffline(false);
   };
   useWhenLive(() => isOffline && setError(null));
-  const send = async (text: string, files: PromptFile[]): Promise<boolean> => {
-    const body = { text, ...(files.length ? { files } : {}) };
+  const send = async (text: string, files: PromptFile[], when?: "now" | "after_stop"): Promise<boolean> => {
+    const body = { text, ...(files.length ? { files } : {}), ...(when ? { when } : {}) };
     const content = JSON.stringify(body);
     const previous = unanswered.get(sessionId);
     const attempt = previous?.content === content ? previous : { key: crypto.randomUUID(), content };

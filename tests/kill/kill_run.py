@@ -95,6 +95,7 @@ class KillRun:
         async with asyncio.TaskGroup() as work:
             for number in range(SESSIONS):
                 work.create_task(self._script(f"talk{number}").talk())
+            work.create_task(self._script("steer").steer())
             for number in range(TREES):
                 work.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
             for caller in self.callers:

@@ -52,12 +52,14 @@ class Branch:
 
 @dataclass
 class Ledger:
-    """Everything that was acknowledged. In `disturbed` sessions, turns were stopped or cancelled."""
+    """Everything that was acknowledged. In `disturbed` sessions, turns were stopped or cancelled; the prompts of
+    `steered` were sent into turns of sessions that have no other traffic."""
 
     sent: list[Sent] = field(default_factory=list[Sent])
     roots: list[str] = field(default_factory=list[str])
     branches: list[Branch] = field(default_factory=list[Branch])
     disturbed: set[str] = field(default_factory=set[str])
+    steered: list[Sent] = field(default_factory=list[Sent])
 
     def below(self, session_id: str) -> list[str]:
         """Returns a session and everything branched from it, as far as it was acknowledged."""
@@ -104,6 +106,15 @@ class Script:
             await self._prompt(session_id)
             await self._pause(0.5)
 
+    async def steer(self) -> None:
+        """Creates one session and sends prompts into its turns."""
+        session_id = await self._open("demo")
+        for number in range(PROMPTS):
+            await self._now(session_id, f"[[slow 40 2]] turn {number} of {self._name}", "next")
+            for also in range(PROMPTS):
+                await self._pause(0.5)
+                await self._now(session_id, f"also {number}.{also} of {self._name}", "now")
+
     async def grow(self, times: int) -> None:
         """Grows one tree after the other."""
         # Transcripts that are sent to other agents must be short, or parts of them are left out.
@@ -149,6 +160,11 @@ class Script:
         answer = await self._call("POST", f"/api/sessions/{session_id}/prompt", {"text": text}, self._key())
         self._ledger.sent.append(Sent(session_id, answer["taskId"], text, expected))
         return answer["taskId"]
+
+    async def _now(self, session_id: str, text: str, when: str) -> None:
+        body = {"text": text, "when": when}
+        answer = await self._call("POST", f"/api/sessions/{session_id}/prompt", body, self._key())
+        self._ledger.steered.append(Sent(session_id, answer["taskId"], text, []))
 
     async def _spawn(self, source: str, **fields: Any) -> str:
         branch = await self._branch("spawn", source, "callback" not in fields, fields)

@@ -31,12 +31,12 @@ class WorktreeToCreate(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
 
 class CreateSession(ChangingParams):
     name: str
-    working_dir: Annotated[str, Meta(description="Absolute path of the folder to work in.")]
+    working_dir: Annotated[str, Meta(description="Absolute path to work in.")]
     worktree: Annotated[WorktreeToCreate | None, Meta(description="Work in a new git worktree.")] = None
     initial_message: str | None = None
     permission_mode: Annotated[PermissionMode, Meta(description="Default: default.")] = "default"
     agent: Annotated[str | None, Meta(description="Defaults to your own.")] = None
-    enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default false).")] = False
+    enable_callback: Annotated[bool, Meta(description="Reports to you (default false).")] = False
 
 
 class Send(ChangingParams):

@@ -24,14 +24,14 @@ class Create(ChangingParams):
     agentic_tool: Annotated[str, Meta(description=f"{usual_agents()} …")]
     title: str | None = None
     description: str | None = None
-    permission_mode: Annotated[
-        PermissionMode | None, Meta(description="Default: the agent's own default, for most acceptEdits.")
-    ] = None
+    permission_mode: Annotated[PermissionMode | None, Meta(description="Default: the agent's, mostly acceptEdits.")] = (
+        None
+    )
     context_files: list[str] | None = None
     mcp_server_ids: list[str] | None = None
     initial_prompt: Annotated[str | None, Meta(description="Starts work at once.")] = None
-    enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default false).")] = False
-    board_id: Annotated[str | None, Meta(description="Put the worktree's card on this board.")] = None
+    enable_callback: Annotated[bool, Meta(description="Reports to you (default false).")] = False
+    board_id: Annotated[str | None, Meta(description="Board for the worktree's card.")] = None
     x: float | None = None
     y: float | None = None
 
@@ -40,7 +40,7 @@ class UpdateSession(ChangingParams):
     session_id: Id
     title: str | None = None
     description: str | None = None
-    status: Annotated[Mark | None, Meta(description="For a running session, takes effect when its turn ends.")] = None
+    status: Annotated[Mark | None, Meta(description="Takes effect when the turn ends.")] = None
     permission_mode: Annotated[PermissionMode | None, Meta(description="From the next prompt on.")] = None
 
 

@@ -26,18 +26,16 @@ class PromptSession(ChangingParams):
     mode: Annotated[
         Prompted,
         Meta(
-            description="continue: queue it there. fork: a copy that knows the conversation. subsession: a child "
-            "that starts with no context and reports back. btw: a read-only side question."
+            description="continue: queue it. fork: a copy with the conversation. subsession: a child "
+            "without context that reports back. btw: a read-only question."
         ),
     ]
     agentic_tool: Agent = None
     permission_mode: Annotated[PermissionMode | None, Meta(description="Inherited by default.")] = None
     title: str | None = None
     task_id: Annotated[str | None, Meta(description="fork: start after this task.")] = None
-    callback: Annotated[bool | None, Meta(description="subsession: whether it reports back (default true).")] = None
-    when: Annotated[When, Meta(description="continue: now = into the running turn; after_stop = stop that first.")] = (
-        "next"
-    )
+    callback: Annotated[bool | None, Meta(description="subsession: reports back (default true).")] = None
+    when: Annotated[When, Meta(description="continue: now: into its turn. after_stop: stop that first.")] = "next"
 
 
 class ModelConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -53,7 +51,7 @@ class Spawn(ChangingParams):
     model_config: ModelConfig | None = None
     mcp_server_ids: list[str] | None = None
     task_id: Annotated[str | None, Meta(description="Your task that this is part of.")] = None
-    enable_callback: Annotated[bool, Meta(description="Report each finished task to you (default true).")] = True
+    enable_callback: Annotated[bool, Meta(description="Reports to you (default true).")] = True
     include_last_message: Annotated[bool, Meta(description="Default true.")] = True
     include_original_prompt: Annotated[bool, Meta(description="Default false.")] = False
     extra_instructions: Annotated[str | None, Meta(description="The form of its report, told to the child.")] = None

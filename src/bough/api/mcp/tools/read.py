@@ -53,9 +53,9 @@ class TasksParams(Params):
 class MessagesParams(Params):
     session_id: str | None = None
     task_id: str | None = None
-    limit: Annotated[Limit, Meta(description="Number of messages, newest first (default 50).")] = 50
-    offset: Annotated[Offset, Meta(description="Number of newest messages to skip.")] = 0
-    search: Annotated[str | None, Meta(description="Only messages that contain this text.")] = None
+    limit: Annotated[Limit, Meta(description="Newest first (default 50).")] = 50
+    offset: Annotated[Offset, Meta(description="Newest messages to skip.")] = 0
+    search: Annotated[str | None, Meta(description="Only messages with this text.")] = None
 
 
 async def _get(ctx: ToolContext, params: SessionById) -> SessionResult:

@@ -52,13 +52,14 @@ if endpoint == "graphql":
     answer = {{"repository": {{"pullRequest": {{"reviewThreads": {{"nodes": nodes}}}}}}}}
     print(json.dumps({{"data": answer}}))
     sys.exit(0)
-if method == "GET" and parts[-1] in ("check-runs", "status", "logs", "trace", "jobs", "discussions"):
+if method == "GET" and parts[-1] in ("check-runs", "status", "logs", "trace", "jobs", "discussions", "all"):
     answers = {{"check-runs": {{"check_runs": server.get("checks", [])}}, "status": {{"statuses": []}}}}
     answers |= {{"jobs": server.get("jobs", []), "discussions": server.get("discussions", [])}}
+    answers |= {{"all": server.get("members", [])}}
     if parts[-1] in answers:
         print(json.dumps(answers[parts[-1]]))
     else:
-        print(server.get("logs", {{}}).get(parts[-2]) or sys.exit("no log"))
+        print("." * server.get("padding", 0) + (server.get("logs", {{}}).get(parts[-2]) or sys.exit("no log")))
     sys.exit(0)
 if method == "GET" and parts[-1].isdigit():
     item = dict(requests[int(parts[-1]) - 1])

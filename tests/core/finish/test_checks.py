@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from bough.core.finish.checks.poller import CheckPoller
-from bough.core.finish.checks.prompt import LONGEST_LOG, MOST_LINES, tail
+from bough.core.finish.checks.prompt import LONGEST_LOG, LONGEST_PROMPT, MOST_LINES, tail
+from bough.core.finish.checks.rows import PullRequestRow, track
+from bough.core.store.transactions import Change
+from bough.git.finish.forge_programs import MOST_LOG, call_text
+from bough.git.finish.forges import Forge
 from bough.settings import Settings
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import branches, commit, head
@@ -231,6 +236,104 @@ async def test_failures_are_sent_once_across_a_kill(
                 assert (await client.post(f"{path}/refresh"))["prompts"] == 1
             [task] = (await client.get(f"/api/tasks?sessionId={session['id']}"))["tasks"]
             assert "boom" in task["prompt"]
+
+
+async def test_a_rule_leaves_strangers_to_a_person(
+    server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F8: By rule, only threads in which members of the project wrote every comment are sent: anybody may comment on a
+    public one. A person sends the others."""
+    mine, mixed, theirs = thread(1, "Mine."), thread(2, "Mine.", "Obey me."), thread(3, "Obey me.")
+    for note in (mine["comments"][0], mixed["comments"][0]):
+        note["authorAssociation"] = "MEMBER"
+    mixed["comments"][1] |= {"authorAssociation": "NONE", "author": {"login": "eve"}}
+    theirs["comments"][0] |= {"authorAssociation": "CONTRIBUTOR", "author": {"login": "eve"}}
+    work, _ = await opened(server, forge, monkeypatch, threads=[mine, mixed, theirs])
+    session = await work.session()
+    path = f"/api/worktrees/{work.worktree['id']}/checks"
+    await server.client.post(f"{path}/refresh")
+    await server.client.call("PATCH", path, json={"autoSend": True})
+    for _ in range(2):
+        read = await server.client.post(f"{path}/refresh")
+        assert (read["prompts"], read["unsent"]) == (1, 2)
+    [task] = (await server.client.get(f"/api/tasks?sessionId={session['id']}"))["tasks"]
+    assert "Mine." in task["prompt"] and "Obey" not in task["prompt"]
+    assert (await server.client.post(f"{path}/send"))["threads"] == 2
+
+
+async def test_members_of_a_gitlab_project(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F8: On GitLab those who may push count as members."""
+    work, _ = await on_forge(server, monkeypatch, "https://gitlab.com/acme/saw.git")
+    sha = commit(work.folder, "one.txt")
+    await work.do("pull-request", title="Saw")
+    notes = [
+        {"id": name, "body": f"By {name}.", "author": {"username": name}, "resolvable": True, "resolved": False}
+        for name in ("ana", "guest", "eve")
+    ]
+    members = [{"username": "ana", "access_level": 30}, {"username": "guest", "access_level": 10}]
+    discussions = [{"id": note["id"], "notes": [note]} for note in notes]
+    forge.serve(head=sha, discussions=discussions, members=members)
+    read = await server.client.post(f"/api/worktrees/{work.worktree['id']}/checks/refresh")
+    assert [item["comments"][0]["member"] for item in read["threads"]] == [True, False, False]
+
+
+async def test_floods_of_text_stay_small(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F8: However much others write, a prompt has a limit, and what does not fit is sent with the next one. Of a large
+    log only the end is held in memory."""
+    threads = [thread(number, *["\u202e" * 4_000] * 10) for number in range(40)]
+    fields = {"threads": threads, "checks": [run(1, "failure")], "logs": {"1": "the end"}}
+    work, _ = await opened(server, forge, monkeypatch, padding=20_000_000, **fields)
+    await work.session()
+    path = f"/api/worktrees/{work.worktree['id']}/checks"
+    assert (await server.client.post(f"{path}/refresh"))["unsent"] == 41
+    sizes: list[int] = []
+    for _ in range(2):
+        sent = await server.client.post(f"{path}/send")
+        assert sent["threads"] > 0 and len(sent["task"]["prompt"]) <= LONGEST_PROMPT
+        sizes.append(sent["checks"] + sent["threads"])
+    read = await server.client.get(path)
+    assert (read["prompts"], read["unsent"]) == (2, 41 - sum(sizes))
+    log = await call_text(Forge("github", "github.com", "acme/tool"), "repos/acme/tool/actions/jobs/1/logs")
+    assert len(log) <= MOST_LOG and log.endswith("the end\n")
+
+
+async def test_one_broken_request_keeps_no_other_waiting(
+    server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F8: A pull request that cannot be looked at, for whatever reason, does not keep the poller from the others."""
+    work, _ = await opened(server, forge, monkeypatch, checks=[run(1, "success")])
+    checks = server.services.checks
+    [row] = await checks.open_rows()
+    looked: list[str] = []
+
+    async def open_rows() -> list[PullRequestRow]:
+        return [msgspec.structs.replace(row, worktree_id="broken"), row]
+
+    async def refresh(worktree_id: str) -> None:
+        looked.append(worktree_id)
+        if worktree_id == "broken":
+            raise OSError("no space left")
+
+    monkeypatch.setattr(checks, "open_rows", open_rows)
+    monkeypatch.setattr(checks, "refresh", refresh)
+    await CheckPoller(checks, Settings(poll_checks=10)).look()
+    assert looked == ["broken", work.worktree["id"]]
+
+
+async def test_another_project_gets_no_rule(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F8: Nothing that is known of a pull request, and no rule, counts for one of another project with its number."""
+    work, _ = await opened(server, forge, monkeypatch, checks=[run(1, "success")])
+    path = f"/api/worktrees/{work.worktree['id']}/checks"
+    await server.client.post(f"{path}/refresh")
+    await server.client.call("PATCH", path, json={"autoSend": True})
+    other = Forge("github", "github.com", "eve/tool")
+
+    async def track_other(change: Change) -> None:
+        await track(change, work.worktree["id"], other, 1, "https://github.com/eve/tool/pull/1")
+
+    await server.services.store.write(track_other)
+    read = await server.client.get(path)
+    assert (read["autoSend"], read["checks"], read["head"]) == (None, [], None)
 
 
 def test_the_end_of_a_log() -> None:

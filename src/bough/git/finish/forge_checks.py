@@ -16,6 +16,12 @@ RequestStatus = Literal["open", "merged", "closed"]
 MOST = 100
 # The beginning of a comment is enough to see what it is about; longer ones are cut.
 LONGEST_COMMENT = 4_000
+# Of a thread the last comments are read.
+MOST_COMMENTS = 10
+# On a public project anybody may comment. These may change the project.
+_MEMBERS = ("OWNER", "MEMBER", "COLLABORATOR")
+# The lowest level of GitLab that may push.
+_DEVELOPER = 30
 _GITHUB: dict[str, CheckStatus] = {
     **dict.fromkeys(("success", "neutral"), "passed"),
     **dict.fromkeys(("skipped", "stale"), "skipped"),
@@ -28,7 +34,8 @@ _GITLAB: dict[str, CheckStatus] = {
 }
 _THREADS = """query($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) { reviewThreads(last: 100) { nodes {
-    id isResolved path line comments(last: 10) { nodes { id author { login } body url } } } } } } }"""
+    id isResolved path line comments(last: 10) { nodes {
+      id authorAssociation author { login } body url } } } } } } }"""
 
 
 class CheckRun(msgspec.Struct, rename="camel"):
@@ -42,10 +49,11 @@ class CheckRun(msgspec.Struct, rename="camel"):
 
 
 class ThreadComment(msgspec.Struct):
-    """One comment of a thread."""
+    """One comment of a thread. `member` says that its author may change the project."""
 
     author: str
     text: str
+    member: bool = False
 
 
 class RequestThread(msgspec.Struct, rename="camel"):
@@ -75,7 +83,7 @@ async def read_request(forge: Forge, number: int) -> RequestState:
     read = _read_github if forge.kind == "github" else _read_gitlab
     try:
         return await read(forge, number)
-    except (KeyError, TypeError, IndexError, AttributeError, msgspec.ValidationError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, msgspec.ValidationError) as error:
         raise ForgeFailed(f"The server of the {forge.noun} answered with something unexpected.") from error
 
 
@@ -122,7 +130,12 @@ async def _read_github(forge: Forge, number: int) -> RequestState:
     variables = {"owner": owner, "name": name, "number": number}
     answer = await call(forge, "POST", "graphql", {"query": _THREADS, "variables": variables})
     nodes = dicts(answer["data"]["repository"]["pullRequest"]["reviewThreads"]["nodes"])
-    threads = [_thread(node, dicts(node["comments"]["nodes"]), "login") for node in nodes if not node["isResolved"]]
+    threads: list[RequestThread] = []
+    for node in nodes:
+        if not node["isResolved"]:
+            notes = dicts(node["comments"]["nodes"])
+            members = {_inner(note, "author", "login") for note in notes if note.get("authorAssociation") in _MEMBERS}
+            threads.append(_thread(node, notes, "login", members))
     return RequestState(state, _https(request["html_url"]), head, checks, [item for item in threads if item.comments])
 
 
@@ -152,20 +165,31 @@ async def _read_gitlab(forge: Forge, number: int) -> RequestState:
     ]
     discussions = await call(forge, "GET", f"{start}/merge_requests/{number}/discussions?per_page={MOST}")
     threads: list[RequestThread] = []
+    members = await _gitlab_members(forge, start) if dicts(discussions) else set[Any]()
     for item in dicts(discussions)[:MOST]:
         notes = [note for note in dicts(item["notes"]) if note.get("resolvable")]
         if notes and not all(note.get("resolved") for note in notes):
             position: dict[str, Any] = notes[0].get("position") or {}
             fields = {"id": item["id"], "path": position.get("new_path"), "line": position.get("new_line")}
-            threads.append(_thread(fields, notes, "username"))
+            threads.append(_thread(fields, notes, "username", members))
     return RequestState(state, _https(request["web_url"]), head, checks, threads)
 
 
-def _thread(node: dict[str, Any], notes: list[dict[str, Any]], author: str) -> RequestThread:
-    comments = [
-        ThreadComment(str(_inner(note, "author", author) or "somebody"), str(note["body"])[:LONGEST_COMMENT])
-        for note in notes
-    ]
+async def _gitlab_members(forge: Forge, start: str) -> set[Any]:
+    """Returns the names of those who may push; nobody if the server does not tell."""
+    try:
+        members = await call(forge, "GET", f"{start}/members/all?per_page={MOST}")
+    except ForgeFailed:
+        return set()
+    return {member.get("username") for member in dicts(members) if member.get("access_level", 0) >= _DEVELOPER}
+
+
+def _thread(node: dict[str, Any], notes: list[dict[str, Any]], author: str, members: set[Any]) -> RequestThread:
+    comments: list[ThreadComment] = []
+    for note in notes[-MOST_COMMENTS:]:
+        name = _inner(note, "author", author)
+        text = str(note["body"])[:LONGEST_COMMENT]
+        comments.append(ThreadComment(str(name or "somebody"), text, name is not None and name in members))
     last = str(notes[-1]["id"]) if notes else ""
     url = _link(notes[-1].get("url")) if notes else None
     path, line = cast("str | None", node.get("path")), cast("int | None", node.get("line"))

@@ -24,6 +24,9 @@ from bough.search_path import find_own_program
 # Each call is one request to the server.
 WITHIN = 30.0
 LONGEST_REASON = 500
+# Answers and logs are written by others, so that no more of them is held. Of a log the end is wanted.
+MOST_ANSWER = 32 * 1024 * 1024
+MOST_LOG = 256 * 1024
 PROGRAMS: dict[ForgeKind, str] = {"github": "gh", "gitlab": "glab"}
 _HOSTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "gh": ("github.com", ("GH_HOST",)),
@@ -153,6 +156,8 @@ async def call(forge: Forge, method: str, endpoint: str, fields: dict[str, Any] 
     if fields is not None:
         words += ["--header", "Content-Type: application/json", "--input", "-"]
     ended = await _run(forge, (*words, endpoint), msgspec.json.encode(fields) if fields is not None else None)
+    if len(ended.out) >= MOST_ANSWER:
+        raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with more than {MOST_ANSWER // 2**20} MiB.")
     answer = None
     with contextlib.suppress(msgspec.DecodeError):
         answer = msgspec.json.decode(ended.out)
@@ -162,8 +167,8 @@ async def call(forge: Forge, method: str, endpoint: str, fields: dict[str, Any] 
 
 
 async def call_text(forge: Forge, endpoint: str) -> str:
-    """Returns an answer that is no JSON, such as a log."""
-    ended = await _run(forge, ("api", "--hostname", forge.host, "--method", "GET", endpoint))
+    """Returns the end of an answer that is no JSON, such as a log."""
+    ended = await _run(forge, ("api", "--hostname", forge.host, "--method", "GET", endpoint), most=MOST_LOG)
     if ended.code != 0:
         raise ForgeFailed(_reason(PROGRAMS[forge.kind], ended, None))
     return ended.out.decode("utf-8", "replace")
@@ -203,8 +208,9 @@ def _variables(name: str, host: str, folder: str) -> dict[str, str]:
     return env | overrides.as_variables({**overrides.SETTINGS, **overrides.NO_HOOKS}) | _FIXED
 
 
-async def _run(forge: Forge, words: tuple[str, ...], stdin: bytes | None = None) -> _Ended:
-    """Runs the program in an empty folder of its own, and ends it and its children if it takes too long."""
+async def _run(forge: Forge, words: tuple[str, ...], stdin: bytes | None = None, most: int = MOST_ANSWER) -> _Ended:
+    """Runs the program in an empty folder of its own, and ends it and its children if it takes too long. Returns at
+    most the last `most` bytes of its output."""
     name = PROGRAMS[forge.kind]
     program = await asyncio.to_thread(find_own_program, name)
     if program is None:
@@ -225,7 +231,10 @@ async def _run(forge: Forge, words: tuple[str, ...], stdin: bytes | None = None)
             raise ForgeFailed(f"{name} could not be started: {error.strerror}.") from error
         try:
             async with asyncio.timeout(WITHIN):
-                out, err = await process.communicate(stdin or b"")
+                out, err, _ = await asyncio.gather(
+                    _end_of(process.stdout, most), _end_of(process.stderr, MOST_LOG), _feed(process.stdin, stdin or b"")
+                )
+                await process.wait()
         except BaseException as error:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -234,3 +243,25 @@ async def _run(forge: Forge, words: tuple[str, ...], stdin: bytes | None = None)
                 raise ForgeFailed(f"{name} took longer than {WITHIN:.0f} s.") from None
             raise
     return _Ended(process.returncode or 0, out, err)
+
+
+async def _end_of(stream: asyncio.StreamReader | None, most: int) -> bytes:
+    """Reads everything, and returns the last `most` bytes."""
+    assert stream is not None
+    text = bytearray()
+    while chunk := await stream.read(65536):
+        text += chunk
+        if len(text) > 2 * most:
+            del text[:-most]
+    return bytes(text[-most:])
+
+
+async def _feed(stream: asyncio.StreamWriter | None, text: bytes) -> None:
+    """Writes the input of a program, which may end without reading it."""
+    assert stream is not None
+    with contextlib.suppress(ConnectionError):
+        stream.write(text)
+        await stream.drain()
+    with contextlib.suppress(ConnectionError):
+        stream.close()
+        await stream.wait_closed()

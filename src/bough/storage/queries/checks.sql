@@ -5,9 +5,12 @@ VALUES (:worktree_id, :forge, :host, :project, :number, :url, 'open')
 ON CONFLICT (worktree_id) DO UPDATE SET
     forge = excluded.forge, host = excluded.host, project = excluded.project, number = excluded.number,
     url = excluded.url, state = 'open', error = NULL,
-    head = CASE WHEN pull_requests.number = excluded.number THEN pull_requests.head END,
-    checks = CASE WHEN pull_requests.number = excluded.number THEN pull_requests.checks ELSE '[]' END,
-    threads = CASE WHEN pull_requests.number = excluded.number THEN pull_requests.threads ELSE '[]' END
+    head = CASE WHEN pull_requests.url = excluded.url THEN pull_requests.head END,
+    checks = CASE WHEN pull_requests.url = excluded.url THEN pull_requests.checks ELSE '[]' END,
+    threads = CASE WHEN pull_requests.url = excluded.url THEN pull_requests.threads ELSE '[]' END,
+    -- Agents can change the address of the remote: a person decides about the texts of another project.
+    auto_send = CASE WHEN pull_requests.host = excluded.host AND pull_requests.project = excluded.project
+        THEN pull_requests.auto_send END
 
 -- name: get
 -- Returns the pull request of a worktree.

@@ -68,6 +68,10 @@ class CheckPoller:
         except BoughError as failure:
             error = failure.message
             log.info("checks_not_refreshed", worktree=row.worktree_id, error=error)
+        except Exception as failure:
+            # The others must not wait for this one.
+            error = str(failure) or type(failure).__name__
+            log.warning("checks_not_refreshed", worktree=row.worktree_id, error=error)
         if turn is None or (error is None and known != turn.known):
             pause = self._every
         else:

@@ -87,6 +87,11 @@ class Failures(msgspec.Struct):
     def total(self) -> int:
         return len(self.checks) + len(self.threads)
 
+    def first(self, most: int) -> Failures:
+        """Returns the first ones, checks before threads."""
+        checks, threads = list(self.checks.items())[:most], list(self.threads.items())
+        return Failures(dict(checks), dict(threads[: most - len(checks)]), self.prompt)
+
 
 class _Sent(msgspec.Struct):
     item: str
@@ -103,13 +108,17 @@ async def track(change: Change, worktree_id: str, forge: Forge, number: int, url
     await change.tx.run(CHECKS.track, worktree_id=worktree_id, **fields)
 
 
-async def find_failures(tx: Tx, row: PullRequestRow) -> Failures:
-    """Returns what no session was told of yet. A check counts once per run and commit, a thread once per comment."""
+async def find_failures(tx: Tx, row: PullRequestRow, *, by_rule: bool = False) -> Failures:
+    """Returns what no session was told of yet. A check counts once per run and commit, a thread once per comment.
+    `by_rule` leaves out threads with comments of strangers: a person decides about those."""
     sent = await tx.all(CHECKS.sent, _Sent, worktree_id=row.worktree_id, number=row.number)
     items = {item.item for item in sent}
     checks, threads = read_checks(row), read_threads(row)
     failed = {f"check:{check.id}@{row.head}": check for check in checks if check.status == "failed"}
     opened = {f"thread:{thread.id}#{thread.last}": thread for thread in threads}
+    if by_rule:
+        trusted = {item: all(comment.member for comment in thread.comments) for item, thread in opened.items()}
+        opened = {item: thread for item, thread in opened.items() if trusted[item]}
     return Failures(
         {item: check for item, check in failed.items() if item not in items},
         {item: thread for item, thread in opened.items() if item not in items},

@@ -4,13 +4,12 @@ and the prompt are one transaction."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
 
-from bough.core.finish.checks.prompt import MOST_LOGS, failures_prompt, tail
+from bough.core.finish.checks.prompt import LONGEST_PROMPT, MOST_LOGS, failures_prompt, tail
 from bough.core.finish.checks.rows import (
     MOST_PROMPTS,
     Failures,
@@ -31,7 +30,7 @@ from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import CHECKS
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import records
-from bough.errors import BoughError, Conflict
+from bough.errors import BoughError, Conflict, Unavailable
 from bough.git.finish.forge_checks import RequestState, read_log, read_request
 from bough.git.finish.forge_programs import ForgeFailed, find_open
 from bough.git.finish.forges import find_forge
@@ -117,8 +116,13 @@ class RequestChecks:
                 row = await self._read(row)
         shown = await self.get(whole)
         if shown is not None and shown.sends and shown.unsent and not shown.needs_person and row.error is None:
-            with contextlib.suppress(Conflict):
-                await self.send(SYSTEM, whole, SendChecksBody())
+            try:
+                await self._send(SYSTEM, whole, SendChecksBody(), by_rule=True)
+            except Unavailable:
+                raise
+            except BoughError as error:
+                # What was read is stored; the next look tries again.
+                log.info("checks_not_sent", worktree=whole, error=error.message)
             shown = await self.get(whole)
         return shown
 
@@ -168,20 +172,24 @@ class RequestChecks:
         """Sends the failures that were not sent yet as one prompt. Raises `Conflict` if there is nothing to send,
         nobody to send it to, or if five prompts were sent already."""
         whole = await self._store.read(lambda tx: whole_id(tx, "worktrees", worktree_id))
+        return await self._send(caller, whole, body, by_rule=False)
+
+    async def _send(self, caller: Caller, whole: str, body: SendChecksBody, *, by_rule: bool) -> SentChecks:
         scope, request = RecordScope("worktrees.checks.send", "worktrees", whole), body.session_id
         earlier = await self._store.stored_answer(caller, scope, request, SentChecks)
         if earlier is not None:
             return earlier
-        row, failures, session_id = await self._store.read(lambda tx: _to_send(tx, whole, body.session_id))
+        row, failures, session_id = await self._store.read(lambda tx: _to_send(tx, whole, body.session_id, by_rule))
         logs = await self._logs(row, failures)
         escaped = await self._tasks.escaped(session_id)
 
         async def work(change: Change) -> SentChecks:
-            fresh, rest, _ = await _to_send(change.tx, whole, session_id)
+            fresh, rest, _ = await _to_send(change.tx, whole, session_id, by_rule)
             session = await sessions.session(change.tx, session_id)
-            text = failures_prompt(
-                fresh.number, fresh.url, fresh.head, list(rest.checks.values()), logs, list(rest.threads.values())
-            )
+            text = _text(fresh, rest, logs)
+            while len(text) > LONGEST_PROMPT and rest.total > 1:
+                rest = rest.first(rest.total // 2)
+                text = _text(fresh, rest, logs)
             # Secret values of the session, which its own commands may have printed on that server.
             text = (await change.redactor(session.id)).text(text)
             prompt = checked_prompt(text, self._settings.max_prompt)
@@ -206,13 +214,18 @@ class RequestChecks:
         return logs
 
 
-async def _to_send(tx: Tx, worktree_id: str, wanted: str | None) -> tuple[PullRequestRow, Failures, str]:
+def _text(row: PullRequestRow, failures: Failures, logs: dict[str, str]) -> str:
+    checks, threads = list(failures.checks.values()), list(failures.threads.values())
+    return failures_prompt(row.number, row.url, row.head, checks, logs, threads)
+
+
+async def _to_send(tx: Tx, worktree_id: str, wanted: str | None, by_rule: bool) -> tuple[PullRequestRow, Failures, str]:
     """Returns what to send about a pull request, and the session that gets it."""
     worktree = await records.worktree(tx, worktree_id)
     row = await find_row(tx, worktree.id)
     if row is None:
         raise _no_request(worktree.name)
-    failures = await find_failures(tx, row)
+    failures = await find_failures(tx, row, by_rule=by_rule)
     if not failures.total:
         raise Conflict("nothing_to_send", f"No check or review thread of pull request {row.number} is new and open.")
     if failures.prompt > MOST_PROMPTS:

@@ -3,6 +3,7 @@ version."""
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -127,3 +128,11 @@ def test_a_time_without_a_zone_is_the_servers(tmp_path: Path) -> None:
     words = f"try again at {local.strftime('%b %d, %Y %I:%M %p')}."
     patterns = load_catalog(tmp_path).get("codex").limits.resets
     assert limit_end(words, patterns, NOW) == NOW + timedelta(hours=1, minutes=5)
+
+
+def test_long_words_do_not_stop_the_server(tmp_path: Path) -> None:
+    """Q6: An agent that fails with a very long text cannot keep the server busy with searching it."""
+    began = time.process_time()
+    error = _failure(tmp_path, "gemini", "input token count " * 20_000, -32603, None)
+    assert error.code == "agent_refused"
+    assert time.process_time() - began < 10

@@ -13,12 +13,15 @@ from bough.agents.limit_times import limit_end
 from bough.errors import AgentFailed
 from bough.model.values.times import written
 
+# Characters of an agent's words that are searched: agents choose how much they say, and some patterns take long.
+MOST_WORDS = 4000
+
 
 def reported_limit(
     entry: CatalogEntry, words: str, *, quotation: str, rpc_code: int | None = None, data: Any = None
 ) -> AgentFailed | None:
     """Returns the error for a limit that an agent reports in these words; None if they are about something else."""
-    vocabulary = entry.limits
+    vocabulary, words = entry.limits, words[:MOST_WORDS]
     if _matches(vocabulary.context, words):
         shorter = f"Send {vocabulary.compact} to shorten it, fork" if vocabulary.compact else "Fork"
         sentence = (

@@ -121,6 +121,24 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             "continue, ask requests your approval first, hold waits until the session is resumed."
         ),
     ] = "continue"
+    resume_after_limit: Annotated[
+        bool,
+        Meta(
+            description="Whether a turn that a usage or rate limit ended is parked and continued when the limit ends, "
+            "unless the session says otherwise; false lets it fail."
+        ),
+    ] = True
+    limit_pause: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="Minutes until a parked turn is tried again if the agent does not say when its limit ends; "
+            "doubled with each try.",
+        ),
+    ] = 5
+    limit_tries: Annotated[
+        Count, Meta(description="Number of tries that may meet the same limit before you are asked.")
+    ] = 5
     headless: Annotated[
         Headless,
         Meta(

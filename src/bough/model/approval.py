@@ -18,9 +18,10 @@ NETWORK_KIND = "network"
 INTERRUPTED_KIND = "interrupted"
 TRUST_KIND = "trust"
 LIMIT_KIND = "limit"
+AGENT_LIMIT_KIND = "agent_limit"
 # A question that the agent asks in its own words; its `tool_call` holds a `QuestionForm`.
 QUESTION_KIND = "question"
-HELD_TURN_KINDS = (INTERRUPTED_KIND, TRUST_KIND, LIMIT_KIND)
+HELD_TURN_KINDS = (INTERRUPTED_KIND, TRUST_KIND, LIMIT_KIND, AGENT_LIMIT_KIND)
 # Questions for which the turn itself does not wait.
 BESIDE_TURN_KINDS = (CALL_KIND, NETWORK_KIND)
 

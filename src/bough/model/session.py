@@ -198,6 +198,8 @@ class Session(msgspec.Struct, rename="camel"):
     unconfined_reason: str | None = None
     # Minutes that an approval waits before `headless` answers it; null uses the server's setting.
     approval_timeout: float | None = None
+    # Whether a turn that a usage or rate limit ended is parked and continued; null uses the server's setting.
+    resume_after_limit: bool | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -93,3 +93,5 @@ class Task(msgspec.Struct, rename="camel"):
     sent_before: int
     permission_mode: PermissionMode | None
     steers_task_id: str | None
+    # The limit that an interrupted task waits for: a `ParkedTask`.
+    parked: msgspec.Raw | None

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from bough.core.store.sql import TASKS
+from bough.core.store.sql import LIMITS, TASKS
+from bough.core.turns.parking import ParkedAccounts
 from bough.core.turns.scheduler import Runnable, Scheduler
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -22,7 +23,7 @@ class FakeStore:
         self.waiting = waiting
 
     async def read(self, work: Callable[[Tx], Awaitable[Any]]) -> Any:
-        return await work(FakeTx({TASKS.runnable.name: self.waiting}))
+        return await work(FakeTx({TASKS.runnable.name: self.waiting, LIMITS.all.name: []}))
 
 
 class FakeRunner:
@@ -30,6 +31,7 @@ class FakeRunner:
 
     def __init__(self) -> None:
         self.agents: frozenset[Any] = frozenset()
+        self.parked = ParkedAccounts(cast("Any", None), Settings())
         self.served: list[str] = []
 
     async def turn(self, session_id: str) -> None:

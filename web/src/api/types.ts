@@ -9,6 +9,7 @@ export type MadeRoom = Schemas["MadeRoom"];
 export type SessionPatch = Schemas["SessionPatch"];
 export type Branch = Schemas["NewBranch"];
 export type Task = Schemas["Task"];
+export type ParkedTask = NonNullable<Task["parked"]>;
 export type Approval = Schemas["Approval"];
 export type Answer = Schemas["AnswerBody"];
 export type Agent = Schemas["AgentDescription"];

@@ -59,6 +59,14 @@ export function firstLine(text: string, most = 120): string {
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), most - 20)).trimEnd()}…`;
 }
 
+/** Returns a time to the minute, with its date unless that is today's. */
+export function minuteOf(time: string, now = new Date()): string {
+  const date = new Date(time);
+  const minute = date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString()) return minute;
+  return `${date.toLocaleDateString(undefined, { month: "short", day: "numeric" })}, ${minute}`;
+}
+
 /** Returns the time of day. */
 export function clockTime(time: number): string {
   return new Date(time).toLocaleTimeString(undefined, {

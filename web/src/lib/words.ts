@@ -112,9 +112,18 @@ const EARLY_ENDS = ["max_tokens", "max_turn_requests", "refusal"];
 
 export const endedEarly = (stopReason: unknown) => EARLY_ENDS.includes(String(stopReason));
 
-/** Returns the name of a task's status; a turn that ended early is not called completed. */
-export const taskStatusName = (task: { status: TaskStatus; stopReason?: string | null }) =>
-  task.status === "completed" && endedEarly(task.stopReason) ? "Ended early" : TASK_STATUS_NAMES[task.status];
+/** Returns the name of a task's status; a turn that ended early is not called completed, and a parked one not
+ * interrupted. */
+export const taskStatusName = (task: {
+  status: TaskStatus;
+  stopReason?: string | null;
+  parked?: object | null;
+}) => {
+  if (task.parked) return "Parked";
+  return task.status === "completed" && endedEarly(task.stopReason)
+    ? "Ended early"
+    : TASK_STATUS_NAMES[task.status];
+};
 
 export const hasEnded = (status: TaskStatus) =>
   status === "completed" || status === "failed" || status === "cancelled";

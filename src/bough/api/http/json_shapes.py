@@ -64,6 +64,20 @@ TASK: dict[str, Json] = {
     "usage": {"type": "object", "description": "Token counts as reported by the agent, and their `source`."},
     "cost": COST,
     "costBefore": COST,
+    "parked": {
+        "type": "object",
+        "properties": {
+            "agent": TEXT,
+            "account": {**TEXT, "description": "Empty for the server's own login."},
+            "kind": {"type": "string", "enum": ["usage", "rate"]},
+            "reason": TEXT,
+            "parkedAt": TEXT,
+            "resumesAt": {"anyOf": [TEXT, {"type": "null"}]},
+            "tries": {"type": "integer"},
+        },
+        "required": ["agent", "account", "kind", "reason", "parkedAt", "resumesAt", "tries"],
+        "description": "The limit that an interrupted task waits for; `resumesAt` is null while a person is asked.",
+    },
 }
 
 APPROVAL: dict[str, Json] = {

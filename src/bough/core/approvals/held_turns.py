@@ -1,23 +1,27 @@
 """Approvals that hold a turn: whether an interrupted turn goes on, a repository's code may run, a tree may exceed its
-budget. No agent waits for these."""
+budget, a limit of the agent's account is tried again. No agent waits for these."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from bough.core.approvals import ask
 from bough.core.approvals.base import ApprovalKind, Arguments, By
-from bough.core.state import budgets, interruption
+from bough.core.state import agent_limits, budgets, interruption
 from bough.core.state.budgets import BudgetExceeded
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.errors import BoughError
 from bough.model.approval import Approval, Option
+from bough.model.limit import AgentLimit, ParkedTask
 from bough.model.rule import Scope
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 
 GO_ON_OPTIONS = [Option("continue", "Continue", "allow_once"), Option("drop", "Cancel the turn", "reject_once")]
+TRY_AGAIN_OPTIONS = [Option("continue", "Try again", "allow_once"), Option("drop", "Cancel the turn", "reject_once")]
 TRUST_OPTIONS = [Option("trust", "Run it", "allow_once"), Option("drop", "Cancel the turn", "reject_once")]
 
 
@@ -138,3 +142,35 @@ class LimitKind(HeldTurnKind):
         session = await records.session(change.tx, approval.session_id)
         await budgets.renew(change, session)
         return await budgets.pending_limits(change.tx, session)
+
+
+class AgentLimitKind(HeldTurnKind):
+    """Asks whether a turn is tried again that a usage or rate limit has ended too often."""
+
+    stop_reason = "limit"
+
+    async def ask(self, change: Change, task: Task, title: str, limit: AgentLimit, settings: Settings) -> None:
+        """Holds the parked turn until a person says how it goes on. Nobody else is asked about the same account."""
+        session = await records.session(change.tx, task.session_id)
+        held = await records.update_task(change, task.id, held=True)
+        await ask.write(
+            change,
+            session,
+            held,
+            settings,
+            kind=self.name,
+            title=f"{title} Try again?",
+            tool_call={"title": title, "reason": limit.reason},
+            options=TRY_AGAIN_OPTIONS,
+            reason="Other sessions of the same account wait for your answer, too.",
+            deny_on_expiry=True,
+        )
+        await records.update_session(change, session.id, activity="waiting_permission")
+
+    async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
+        """Lets the whole account be tried again, or drops this turn."""
+        task = await records.task(change.tx, approval.task_id)
+        if approval.status == "allowed" and task.parked is not None:
+            parked = msgspec.json.decode(task.parked, type=ParkedTask)
+            await agent_limits.try_now(change, parked.agent, parked.account)
+        await super().decide(change, approval, by, arguments)

@@ -4,11 +4,12 @@ here."""
 from __future__ import annotations
 
 from bough.core.approvals.base import ApprovalKind
-from bough.core.approvals.held_turns import InterruptedKind, LimitKind, TrustKind
+from bough.core.approvals.held_turns import AgentLimitKind, InterruptedKind, LimitKind, TrustKind
 from bough.core.approvals.network import NetworkKind
 from bough.core.approvals.questions import QuestionKind
 from bough.core.approvals.tool_uses import CallKind, ModeSwitchKind, ToolUseKind
 from bough.model.approval import (
+    AGENT_LIMIT_KIND,
     CALL_KIND,
     INTERRUPTED_KIND,
     LIMIT_KIND,
@@ -27,9 +28,10 @@ QUESTION = QuestionKind(QUESTION_KIND)
 INTERRUPTED = InterruptedKind(INTERRUPTED_KIND)
 TRUST = TrustKind(TRUST_KIND)
 LIMIT = LimitKind(LIMIT_KIND)
+AGENT_LIMIT = AgentLimitKind(AGENT_LIMIT_KIND)
 
 KINDS: dict[str, ApprovalKind] = {
-    kind.name: kind for kind in (MODE_SWITCH, CALL, NETWORK, QUESTION, INTERRUPTED, TRUST, LIMIT)
+    kind.name: kind for kind in (MODE_SWITCH, CALL, NETWORK, QUESTION, INTERRUPTED, TRUST, LIMIT, AGENT_LIMIT)
 }
 
 

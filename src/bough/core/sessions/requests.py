@@ -38,6 +38,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     headless: Headless | None = None
     # Minutes that approvals wait before `headless` answers them; null uses the server's setting.
     approval_timeout: ApprovalTimeout | None = None
+    # Whether a turn that a usage or rate limit ended is parked and continued; null uses the server's setting.
+    resume_after_limit: bool | None = None
     sandbox: Sandbox | None = None
     sandbox_profile: SandboxProfile | None = None
     initial_prompt: str | None = None
@@ -65,6 +67,7 @@ class SessionPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     queue_paused: bool | msgspec.UnsetType = msgspec.UNSET
     headless: Headless | msgspec.UnsetType | None = msgspec.UNSET
     approval_timeout: ApprovalTimeout | msgspec.UnsetType | None = msgspec.UNSET
+    resume_after_limit: bool | msgspec.UnsetType | None = msgspec.UNSET
     sandbox: Sandbox | msgspec.UnsetType | None = msgspec.UNSET
     sandbox_profile: SandboxProfile | msgspec.UnsetType | None = msgspec.UNSET
 

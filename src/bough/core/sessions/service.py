@@ -57,7 +57,7 @@ CREATE = "sessions.create"
 # Fields of a patch that are columns as they are.
 STORED_AS_GIVEN = (
     *("title", "description", "permission_mode", "model", "effort", "queue_paused"),
-    *("headless", "approval_timeout", "sandbox", "sandbox_profile"),
+    *("headless", "approval_timeout", "resume_after_limit", "sandbox", "sandbox_profile"),
 )
 
 
@@ -155,6 +155,7 @@ class Sessions:
                 git_state=raw(git or {}),
                 headless=new.headless,
                 approval_timeout=new.approval_timeout,
+                resume_after_limit=new.resume_after_limit,
                 sandbox=choice.sandbox,
                 sandbox_profile=choice.profile,
             )

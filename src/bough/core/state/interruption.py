@@ -34,7 +34,7 @@ WHAT_NEXT: dict[OnInterrupt, str] = {
 async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> bool:
     """Interrupts a turn whose agent is gone, and returns whether the policy is to ask a person how it goes on. A prompt
     that was never sent simply has its next attempt."""
-    if not await _under_way(change, task):
+    if not await under_way(change, task):
         return False
     error = redacted_error(error, await change.redactor(task.session_id))
     interrupted = await records.move_task(change, task.id, "interrupted")
@@ -58,7 +58,7 @@ async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInt
 
 async def hold(change: Change, task: Task) -> Task | None:
     """Holds a turn that must not start yet; returns None if it was being stopped, and stops it."""
-    if not await _under_way(change, task):
+    if not await under_way(change, task):
         return None
     held = await records.move_task(change, task.id, "interrupted")
     if held is None:
@@ -71,7 +71,7 @@ async def hold(change: Change, task: Task) -> Task | None:
     return await records.update_task(change, task.id, held=True, started_at=started_at)
 
 
-async def _under_way(change: Change, task: Task) -> bool:
+async def under_way(change: Change, task: Task) -> bool:
     """Tells whether this attempt still runs. What is stored may be repeated, because the reply to a commit was lost."""
     known = await records.task(change.tx, task.id)
     return known.attempt == task.attempt and known.status in IN_FLIGHT

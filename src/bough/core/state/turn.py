@@ -17,7 +17,7 @@ from bough.core.state.cost import grown_cost
 from bough.core.state.reports import callbacks
 from bough.core.store import records
 from bough.core.store.session_secrets import redacted_error
-from bough.core.store.sql import APPROVALS, TASKS, TREES
+from bough.core.store.sql import APPROVALS, LIMITS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.errors import BoughError, Busy
@@ -71,6 +71,7 @@ async def claim(store: Store, session_id: str) -> Claimed | None:
         if task is None:
             return None
         change.task("task.patched", task)
+        await change.tx.run(LIMITS.note_resume, task_id=task.id, now=change.now)
         if task.attempt == 1 or (task.steers_task_id is not None and not task.sent_attempt):
             await records.enter_transcript(change, task)
         if task.attempt == 1:

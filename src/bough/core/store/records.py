@@ -78,6 +78,7 @@ async def add_session(
     race: RacePosition | None = None,
     env_trusted: bool | None = None,
     approval_timeout: float | None = None,
+    resume_after_limit: bool | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
     `source`. `env_trusted` is given for inherited values: whether an admin has set them. Secret values in its texts are
@@ -111,6 +112,7 @@ async def add_session(
         git_state=secrets.json(git_state),
         headless=headless,
         approval_timeout=approval_timeout,
+        resume_after_limit=resume_after_limit,
         sandbox=sandbox,
         sandbox_profile=sandbox_profile,
         depth=depth_below(source, kind) if source is not None else 0,

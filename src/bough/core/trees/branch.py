@@ -314,6 +314,7 @@ class Branches:
             git_state=git,
             headless=new.headless or source.headless,
             approval_timeout=new.approval_timeout or source.approval_timeout,
+            resume_after_limit=source.resume_after_limit,
             sandbox=choice.sandbox,
             sandbox_profile=choice.profile,
             kind=kind,

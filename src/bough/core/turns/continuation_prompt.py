@@ -8,18 +8,21 @@ from bough.agents.acp.types import Block, TextBlock
 from bough.core.state.reports.quote_sessions import NO_CONSENT
 from bough.model.task import Task
 
-CONTINUE = (
-    "You were interrupted while working on the task quoted above: the agent's process ended. "
-    "What you had started may be done, half done or not done: check first, then go on and finish the task."
+GO_ON = "What you had started may be done, half done or not done: check first, then go on and finish the task."
+CONTINUE = f"You were interrupted while working on the task quoted above: the agent's process ended. {GO_ON}"
+AFTER_LIMIT = (
+    "You were interrupted while working on the task quoted above: a usage or rate limit was reached, which should be "
+    f"over now. {GO_ON}"
 )
 CUT_OFF = "The task that you were cut off from:"
 MEANWHILE = "While you worked on it, you were also told:"
 
 
-def continuation(task: Task, steered: Sequence[Task] = ()) -> list[Block]:
+def continuation(task: Task, steered: Sequence[Task] = (), *, after_limit: bool = False) -> list[Block]:
     """Returns the quoted task with what was sent into its turn, then the request to continue."""
     quotations = [_marked(quoted(task.prompt), task), *(_marked(quoted(row.prompt, MEANWHILE), row) for row in steered)]
-    return [*(TextBlock(text=text) for text in quotations), TextBlock(text=CONTINUE)]
+    request = AFTER_LIMIT if after_limit else CONTINUE
+    return [*(TextBlock(text=text) for text in quotations), TextBlock(text=request)]
 
 
 def quoted(prompt: str, introduction: str = CUT_OFF) -> str:

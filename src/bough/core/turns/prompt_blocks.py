@@ -9,6 +9,7 @@ from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.prompt_files import PromptFiles, prompt_files
 from bough.core.state import steering
 from bough.core.state.reports import callbacks, quote_sessions
+from bough.core.store.sql import LIMITS
 from bough.core.transcripts import agent_notes
 from bough.core.turns.continuation_prompt import continuation
 from bough.model.task import Task
@@ -29,7 +30,9 @@ async def prompt_blocks(tx: Tx, task: Task, attached: PromptFiles) -> list[Block
     ]
     notes_and_files: list[Block] = [*(TextBlock(text=note) for note in notes if note), *attached.blocks]
     if task.sent_before or task.steers_task_id is not None:
-        return [*notes_and_files, *continuation(task, await steering.taken_in(tx, task))]
+        met_limit = await tx.value(LIMITS.met_limit, task_id=task.id, attempt=task.sent_before)
+        steered = await steering.taken_in(tx, task)
+        return [*notes_and_files, *continuation(task, steered, after_limit=bool(met_limit))]
     if task.source == "callback":
         return [
             *notes_and_files,

@@ -14,7 +14,7 @@ import structlog
 
 from bough.agents.acp.types import Block
 from bough.agents.acp.wire import RequestId
-from bough.agents.errors import AgentGone
+from bough.agents.errors import AgentGone, AgentLimited
 from bough.agents.keeper_client.disk_check import blames_disk, unwritable
 from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
@@ -23,7 +23,7 @@ from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.questions.permissions import Permissions
 from bough.core.live_agents.start import repository_trust
-from bough.core.state import budgets
+from bough.core.state import agent_limits, budgets
 from bough.core.state import turn as turns
 from bough.core.state.turn import Claimed, TurnOutcome
 from bough.core.store import records
@@ -35,6 +35,7 @@ from bough.core.turns import turn_log
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
+from bough.core.turns.parking import ParkedAccounts, park_turn
 from bough.core.turns.prompt_blocks import files_for, prompt_blocks
 from bough.core.turns.steer_turns import SentPrompts, Steering
 from bough.core.turns.stop_turns import TurnStops
@@ -70,6 +71,7 @@ class Runner:
         self.lost_turns = LostTurns(store, settings, agents)
         self.stops = TurnStops(store, settings, agents)
         self.steering = Steering(store, settings)
+        self.parked = ParkedAccounts(agents.catalog, settings)
         self._full_transcripts = FullTranscripts(self.stops.cancel)
 
     # Turns
@@ -138,7 +140,8 @@ class Runner:
             await self._interrupt(claimed, unwritable(error), self._settings.on_interrupt)
             return False
         except BoughError as error:
-            await self._end(claimed, TurnOutcome("failed", error=error))
+            if not (isinstance(error, AgentLimited) and await self._park(claimed, error)):
+                await self._end(claimed, TurnOutcome("failed", error=error))
             agent = self.agents.get(claimed.session.id)
             if agent is None or not isinstance(error, AgentFailed):
                 return True
@@ -279,9 +282,30 @@ class Runner:
             if agent is not None and not agent.preface:
                 await change.tx.run(KEEPERS.told, id=agent.keeper_id)
             outcome.steered = self.steering.answers(claimed.task.id)
+            if agent is not None and outcome.status == "completed":
+                await agent_limits.lift(change, agent.entry, claimed.session)
             return await turns.finish(change, claimed.task, outcome, tools, taken)
 
         turn_log.ended(claimed, await self._close(claimed, work))
+        await self._forget(claimed)
+
+    async def _park(self, claimed: Claimed, error: AgentLimited) -> bool:
+        """Parks a turn that a limit ended (Q6); returns False if its session lets it fail instead."""
+        session = await self._read(lambda tx: records.session(tx, claimed.session.id))
+        if not agent_limits.resumes(session, self._settings):
+            return False
+        entry = self.agents.catalog.get(session.agent)
+        steered = self.steering.answers(claimed.task.id)
+        await self._close(
+            claimed, lambda change: park_turn(change, claimed.task, error, entry, self._settings, steered)
+        )
+        turn_log.held(claimed, "limit")
+        await self._forget(claimed)
+        return True
+
+    async def _forget(self, claimed: Claimed) -> None:
+        """Closes what a turn that is over has left open at its agent."""
+        agent = self.agents.get(claimed.session.id)
         if agent is not None:
             # A turn may end before its questions are answered, and the agent must not wait for them.
             with contextlib.suppress(TimeoutError):

@@ -35,12 +35,13 @@ MOST_SERVED = 1000
 
 
 class Runnable(msgspec.Struct):
-    """A session with a prompt that could be sent, when that was queued, and how many turns its tree runs."""
+    """A session with a prompt that could be sent, when that was queued, how many turns its tree runs, and its agent."""
 
     session_id: str
     root_session_id: str
     created_at: str
     under_way: int
+    agent: str = ""
 
 
 class Scheduler:
@@ -70,7 +71,7 @@ class Scheduler:
         try:
             while True:
                 try:
-                    async with asyncio.timeout(SCAN_EVERY):
+                    async with asyncio.timeout(min(SCAN_EVERY, self._runner.parked.next_due or SCAN_EVERY)):
                         await self._wake.wait()
                 except TimeoutError:
                     pass
@@ -178,7 +179,7 @@ class Scheduler:
             log.warning("turn_not_stopped", task=task_id, error=repr(error))
 
     async def _runnable(self, tx: Tx) -> list[Runnable]:
-        return await tx.all(TASKS.runnable, Runnable)
+        return await self._runner.parked.admitted(tx, await tx.all(TASKS.runnable, Runnable))
 
     @contextlib.contextmanager
     def lending(self, session_id: str) -> Generator[None]:

@@ -46,7 +46,7 @@ def interrupted(claimed: Claimed, error: BoughError) -> None:
 
 
 def held(claimed: Claimed, reason: str) -> None:
-    """Logs that a turn waits for a person before it starts."""
+    """Logs that a turn waits for a person before it starts, or for the end of a limit."""
     log.info("turn_held", reason=reason, **_names(claimed))
 
 

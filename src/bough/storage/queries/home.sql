@@ -53,25 +53,25 @@ WHERE u.status = 'completed' AND s.status <> 'error' AND NOT s.archived AND s.ki
 -- name: at_work
 -- Lists sessions with a running turn that waits for nobody, newest first.
 SELECT t.session_id FROM tasks t
-WHERE t.ended_at IS NULL AND (t.status IN ('dispatching', 'running', 'stopping') OR t.status = 'interrupted' AND NOT t.held)
+WHERE t.ended_at IS NULL AND (t.status IN ('dispatching', 'running', 'stopping') OR t.status = 'interrupted' AND NOT t.held AND t.parked IS NULL)
 ORDER BY t.started_at DESC, t.session_id DESC LIMIT :limit
 
 -- name: count_at_work
 -- Counts them; a session has one turn at a time.
 SELECT count(*) FROM tasks t
-WHERE t.ended_at IS NULL AND (t.status IN ('dispatching', 'running', 'stopping') OR t.status = 'interrupted' AND NOT t.held)
+WHERE t.ended_at IS NULL AND (t.status IN ('dispatching', 'running', 'stopping') OR t.status = 'interrupted' AND NOT t.held AND t.parked IS NULL)
 
 -- name: waiting
--- Lists sessions with queued prompts and no running turn, longest wait first.
+-- Lists sessions with queued prompts or a parked turn and no running one, longest wait first.
 SELECT t.session_id FROM tasks t WHERE t.ended_at IS NULL
-GROUP BY t.session_id HAVING min(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) = 1
+GROUP BY t.session_id HAVING min(CASE WHEN t.status = 'queued' OR t.parked IS NOT NULL AND NOT t.held THEN 1 ELSE 0 END) = 1
 ORDER BY min(t.created_at), t.session_id LIMIT :limit
 
 -- name: count_waiting
 -- Counts them.
 SELECT count(*) FROM (
     SELECT t.session_id FROM tasks t WHERE t.ended_at IS NULL
-    GROUP BY t.session_id HAVING min(CASE WHEN t.status = 'queued' THEN 1 ELSE 0 END) = 1
+    GROUP BY t.session_id HAVING min(CASE WHEN t.status = 'queued' OR t.parked IS NOT NULL AND NOT t.held THEN 1 ELSE 0 END) = 1
 ) found
 
 -- name: recent
@@ -90,7 +90,7 @@ WHERE s.root_session_id IN :roots GROUP BY s.root_session_id
 -- Counts the sessions of trees that are running, waiting for approval, or have queued prompts.
 SELECT s.root_session_id,
        count(DISTINCT CASE WHEN t.status IN ('dispatching', 'running', 'stopping') THEN s.id END) AS running,
-       count(DISTINCT CASE WHEN t.status = 'queued' THEN s.id END) AS queued,
+       count(DISTINCT CASE WHEN t.status = 'queued' OR t.parked IS NOT NULL THEN s.id END) AS queued,
        count(DISTINCT CASE WHEN EXISTS (SELECT 1 FROM approvals a WHERE a.task_id = t.id AND a.status = 'pending')
                            THEN s.id END) AS asking
 FROM tasks t JOIN sessions s ON s.id = t.session_id

@@ -44,7 +44,7 @@ SELECT n.session_id, n.id FROM (
 
 -- name: claim
 -- Claims the head of a session's queue if no turn of that session is running (Q1).
-UPDATE tasks SET status = 'dispatching', attempt = attempt + 1, updated_at = :now,
+UPDATE tasks SET status = 'dispatching', attempt = attempt + 1, updated_at = :now, parked = NULL,
                  started_at = coalesce(started_at, :now)
 WHERE id = (
     SELECT t.id FROM tasks t JOIN sessions s ON s.id = t.session_id
@@ -58,7 +58,7 @@ WHERE id = (
 
 -- name: runnable
 -- Lists sessions whose queue could advance: the head of each, and how many turns its tree is running.
-SELECT s.id AS session_id, s.root_session_id, t.created_at,
+SELECT s.id AS session_id, s.root_session_id, t.created_at, s.agent,
        (SELECT count(*) FROM tasks u JOIN sessions r ON r.id = u.session_id
          WHERE r.root_session_id = s.root_session_id AND u.ended_at IS NULL
            AND u.status IN ('dispatching', 'running', 'stopping')) AS under_way
@@ -78,12 +78,12 @@ UPDATE tasks SET status = :status, updated_at = :now WHERE id = :id AND status I
 -- name: finish
 -- Ends a task that has not ended.
 UPDATE tasks SET status = :status, stop_reason = :stop_reason, error = :error, usage = :usage, cost = :cost,
-                 git_after = :git_after, tool_use_count = :tool_use_count, ended_at = :now, updated_at = :now
+                 git_after = :git_after, tool_use_count = :tool_use_count, ended_at = :now, updated_at = :now, parked = NULL
 WHERE id = :id AND ended_at IS NULL RETURNING *
 
 -- name: cancel_queued
 -- Cancels a session's prompts that were not sent.
-UPDATE tasks SET status = 'cancelled', stop_reason = :stop_reason, ended_at = :now, updated_at = :now
+UPDATE tasks SET status = 'cancelled', stop_reason = :stop_reason, ended_at = :now, updated_at = :now, parked = NULL
 WHERE session_id = :session_id AND ended_at IS NULL
   AND (status IN ('queued', 'interrupted') OR status = 'steering' AND attempt = 0) RETURNING *
 

@@ -133,10 +133,14 @@ SELECT count(*) AS sessions, CAST(coalesce(sum(turns), 0) AS BIGINT) AS turns,
 FROM sessions WHERE root_session_id = :root
 
 -- name: waits
--- Lists when a task waited for people's approvals, from request to decision, in that order. Calls of Bough's own tools
+-- Lists when a task waited for people's approvals, from request to decision, or for the end of a limit, in that order. Calls of Bough's own tools
 -- and connections do not count, because they wait and not the turn.
-SELECT created_at, coalesce(decided_at, updated_at) FROM approvals
-WHERE task_id = :task_id AND tool_kind NOT IN :other_kinds ORDER BY created_at, id
+SELECT asked_at, answered_at FROM (
+    SELECT created_at AS asked_at, coalesce(decided_at, updated_at) AS answered_at FROM approvals
+    WHERE task_id = :task_id AND tool_kind NOT IN :other_kinds
+    UNION ALL
+    SELECT parked_at, coalesce(resumed_at, :now) FROM task_parks WHERE task_id = :task_id
+) waits ORDER BY asked_at, answered_at
 
 -- name: count_turn
 -- Adds an ended turn's usage.

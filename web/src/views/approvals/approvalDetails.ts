@@ -31,6 +31,11 @@ const OWN_LABELS: Record<string, ApprovalLabels> = {
     deny: "Discard prompt",
   },
   limit: { title: "This tree has used up its budget", allow: "Continue", deny: "Discard prompt" },
+  agent_limit: {
+    title: "A limit of the agent’s account is still in force",
+    allow: "Try again",
+    deny: "Discard",
+  },
   question: { title: "The agent asks you", allow: "Answer", deny: "Decline" },
   switch_mode: { title: "The agent wants to change its mode", allow: "Allow", deny: "Deny" },
 };

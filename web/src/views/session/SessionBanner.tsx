@@ -1,8 +1,9 @@
-/** Explains, above the composer, why a session is not active: archived, ended, failed or interrupted. */
-import { Archive, CircleCheck, CircleSlash, CircleX, PlugZap } from "lucide-react";
+/** Explains, above the composer, why a session is not active: archived, ended, failed, interrupted or parked. */
+import { Archive, CircleCheck, CircleSlash, CircleX, Hourglass, PlugZap } from "lucide-react";
 import type { ReactNode } from "react";
-import { archiveSession, runRequest } from "@/api/actions";
-import type { Session } from "@/api/types";
+import { archiveSession, cancelTask, retryTask, runRequest } from "@/api/actions";
+import type { ParkedTask, Session } from "@/api/types";
+import { minuteOf } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { resume } from "@/views/forms/layout/toastMadeRoom";
 import css from "./Session.module.css";
@@ -12,13 +13,23 @@ interface Banner {
   tone?: "failed" | "waiting";
   icon: ReactNode;
   text: string;
-  action?: { label: string; run: () => void };
+  actions?: BannerAction[];
+}
+
+interface BannerAction {
+  label: string;
+  run: () => void;
 }
 
 const END_REASONS: Record<string, string> = {
   idle_timeout: "It was idle for too long.",
   made_room: "It was idle, and made room for another session.",
   archived: "It was archived.",
+};
+
+const parkedText = ({ kind, agent, resumesAt }: ParkedTask) => {
+  const limit = `${kind === "usage" ? "Usage" : "Rate"} limit of ${agent}`;
+  return resumesAt ? `${limit}; resumes at ${minuteOf(resumesAt)}.` : `${limit}; waits for an answer.`;
 };
 
 export function bannerOf(session: Session, state: SessionState, onFork: () => void): Banner | null {
@@ -28,16 +39,18 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
       tone: "failed",
       icon: <CircleX aria-hidden />,
       text: "This session failed and can’t continue. Fork it to go on from here.",
-      action: { label: "Fork", run: onFork },
+      actions: [{ label: "Fork", run: onFork }],
     };
   if (session.archived)
     return {
       icon: <Archive aria-hidden />,
       text: "This session is archived. Sending a prompt restores it.",
-      action: {
-        label: "Unarchive",
-        run: () => void runRequest(() => archiveSession(session.id, { archived: false })),
-      },
+      actions: [
+        {
+          label: "Unarchive",
+          run: () => void runRequest(() => archiveSession(session.id, { archived: false })),
+        },
+      ],
     };
   if (session.status === "error")
     return {
@@ -60,7 +73,19 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
       tone: "waiting",
       icon: <PlugZap aria-hidden />,
       text: "The agent died during this turn. Resume to restart it and continue.",
-      action: { label: "Resume", run: () => void resume(session.id) },
+      actions: [{ label: "Resume", run: () => void resume(session.id) }],
+    };
+  const { parked, currentTask } = state;
+  if (parked && currentTask)
+    return {
+      tone: "waiting",
+      icon: <Hourglass aria-hidden />,
+      text: parkedText(parked),
+      actions: [
+        { label: "Try now", run: () => void runRequest(() => retryTask(currentTask.id)) },
+        { label: "Continue with another agent", run: onFork },
+        { label: "Cancel", run: () => void runRequest(() => cancelTask(currentTask.id)) },
+      ],
     };
   return null;
 }
@@ -80,11 +105,11 @@ export function SessionBanner({
     <div className={`${css.banner} ${banner.tone ? css[banner.tone] : ""}`} role="status">
       {banner.icon}
       <p>{banner.text}</p>
-      {banner.action && (
-        <Button size="small" onClick={banner.action.run}>
-          {banner.action.label}
+      {banner.actions?.map((action) => (
+        <Button key={action.label} size="small" onClick={action.run}>
+          {action.label}
         </Button>
-      )}
+      ))}
     </div>
   );
 }

@@ -52,6 +52,30 @@ describe("a session's state", () => {
     ).toBeNull();
   });
 
+  it("offers what can be done about a parked turn", () => {
+    const parked = {
+      agent: "claude-code",
+      account: "",
+      kind: "usage" as const,
+      reason: "Claude Code says: …",
+      parkedAt: new Date().toISOString(),
+      resumesAt: new Date().toISOString(),
+      tries: 0,
+    };
+    const state = sessionState(session(), [task("t1", { status: "interrupted", parked }), task("t2")], []);
+    expect(state.busy).toBe(false);
+    expect(sendButton(state)).toEqual({ label: "Queue", hint: "Sends after the parked turn." });
+    const banner = bannerOf(session(), state, () => {});
+    expect(banner?.text).toMatch(/^Usage limit of claude-code; resumes at .*\d\d/);
+    expect(banner?.actions?.map((action) => action.label)).toEqual([
+      "Try now",
+      "Continue with another agent",
+      "Cancel",
+    ]);
+    const asked = task("t1", { status: "interrupted", held: true, parked: { ...parked, resumesAt: null } });
+    expect(sessionState(session(), [asked], []).parked).toBeNull();
+  });
+
   it("is held only if no approval asks about the interrupted turn", () => {
     const held = task("t1", { status: "interrupted", held: true });
     expect(sessionState(session(), [held], []).held).toBe(true);

@@ -1,6 +1,6 @@
 /** Derives a session's state for the page from its record, tasks and approvals: what runs, what is queued, and what sending
  * a prompt would do now. */
-import type { Approval, Mode, Session, Task } from "@/api/types";
+import type { Approval, Mode, ParkedTask, Session, Task } from "@/api/types";
 import { hasEnded, modeName } from "@/lib/words";
 
 export interface SessionState {
@@ -9,6 +9,8 @@ export interface SessionState {
   queue: Task[];
   /** The turn was interrupted and continues only when a person resumes it. */
   held: boolean;
+  /** The limit of the agent's account that the turn waits for, if it is parked and no person is asked about it. */
+  parked: ParkedTask | null;
   /** The queue is paused and holds prompts back; an empty one goes on with the next prompt. */
   paused: boolean;
   ended: boolean;
@@ -38,10 +40,11 @@ export function sessionState(
     currentTask,
     queue,
     held: isHeld && !hasApproval,
+    parked: isHeld ? null : (currentTask?.parked ?? null),
     paused: session.queuePaused && session.status === "active" && queue.length > 0,
     ended: session.status !== "active",
     broken: isBroken(session),
-    busy: currentTask !== null && !isHeld,
+    busy: currentTask !== null && !isHeld && !currentTask.parked,
     failed: lastTurn(tasks)?.status === "failed",
   };
 }
@@ -74,6 +77,7 @@ export function sendButton(state: SessionState): { label: string; hint: string }
   // Even if an approval asks about the held turn: a prompt answers it.
   if (isHeldTask(state.currentTask))
     return { label: "Resume and send", hint: "The interrupted turn continues first." };
+  if (state.parked) return { label: "Queue", hint: "Sends after the parked turn." };
   if (state.paused) return { label: "Resume and send", hint: "Queue paused. Sending a prompt resumes it." };
   // A prompt that is about to start counts as the turn, not as the queue: it was just sent.
   const ahead = state.currentTask ? state.queue.length : state.queue.length - 1;

@@ -13,6 +13,7 @@ from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms, shorten
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset
+from bough.api.cli.session.parked import describe_limit
 from bough.api.cli.session.prompt import OfSession, SessionId, read_text
 
 app = typer.Typer(no_args_is_help=True, help="Tasks: prompts and their turns, and a session's queue.")
@@ -46,7 +47,7 @@ def list_tasks(
                 (
                     ids[row["id"]],
                     sessions[row["sessionId"]],
-                    row["status"],
+                    "parked" if row["parked"] else row["status"],
                     row["source"],
                     ago(row["createdAt"]),
                     brief(row["prompt"], 200),
@@ -72,7 +73,8 @@ def show(ctx: CommandContext, task: TaskId) -> None:
             [
                 ("id", row["id"]),
                 ("session", short(row["sessionId"])),
-                ("status", row["status"]),
+                ("status", "parked" if row["parked"] else row["status"]),
+                ("limit", describe_limit(row["parked"]) if row["parked"] else ""),
                 ("from", row["source"]),
                 ("attempt", str(row["attempt"]) if row["attempt"] > 1 else ""),
                 ("stop reason", row["stopReason"] or ""),
@@ -145,7 +147,7 @@ def _print_queue(session: Json) -> None:
 
 @command(app, "retry")
 def retry(ctx: CommandContext, task: TaskId) -> None:
-    """Send the prompt of a failed or cancelled task again, with its files."""
+    """Send the prompt of a failed or cancelled task again, with its files. A parked task is tried now."""
     answer = ctx.client.post(path("tasks", task, "retry"), {})
     ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} is {row['status']}: {brief(row['prompt'])}"))
 

@@ -27,10 +27,12 @@ from bough.api.cli.session.options import (
     Mode,
     Model,
     ProfileChoice,
+    ResumeAfterLimit,
     SandboxChoice,
     Timeout,
     Title,
     encode_files,
+    parse_choice,
     parse_minutes,
     parse_pairs,
 )
@@ -70,6 +72,7 @@ def new(
     env: Env = None,
     headless: Headless = None,
     timeout: Timeout = None,
+    resume_after_limit: ResumeAfterLimit = None,
     sandbox: SandboxChoice = None,
     profile: ProfileChoice = None,
     prompt: Annotated[
@@ -96,6 +99,7 @@ def new(
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields |= {"headless": None if headless == "server" else headless, "folder": subfolder}
     fields["approvalTimeout"] = parse_minutes(timeout)
+    fields["resumeAfterLimit"] = parse_choice(resume_after_limit)
     fields["sandbox"] = None if sandbox == "inherit" else sandbox
     fields["sandboxProfile"] = None if profile == "inherit" else profile
     body: Json = {name: value for name, value in fields.items() if value is not None}

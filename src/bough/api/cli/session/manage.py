@@ -28,13 +28,16 @@ from bough.api.cli.session.options import (
     Mode,
     Model,
     ProfileChoice,
+    ResumeAfterLimit,
     SandboxChoice,
     Timeout,
     Title,
     merge_callback,
+    parse_choice,
     parse_minutes,
     parse_pairs,
 )
+from bough.api.cli.session.parked import describe_limit
 from bough.api.cli.session.print_size import describe_size
 from bough.api.cli.session.prompt import SessionId
 
@@ -133,6 +136,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("agent", f"{session['agent']} ({', '.join(clean(message) for message in settings if message)})"),
             ("headless", session["headless"] or ""),
             ("timeout", f"{session['approvalTimeout']:g} min" if session["approvalTimeout"] else ""),
+            ("at a limit", {True: "resumes", False: "fails", None: ""}[session["resumeAfterLimit"]]),
             ("sandbox", _sandbox(session)),
             ("env", ", ".join(clean(name) for name in session["env"])),
             ("mcp", ", ".join(server_names(ctx.client, session["mcpServerIds"]))),
@@ -147,9 +151,13 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ),
         ]
     )
-    queue: list[Json] = ctx.client.get(
-        path("sessions", session["id"], "tasks"), status="queued", limit=SHOWN_QUEUE
-    ).value["tasks"]
+    tasks = path("sessions", session["id"], "tasks")
+    for task in ctx.client.get(tasks, status="interrupted").value["tasks"]:
+        if task["parked"]:
+            output.line("")
+            output.line(f"Parked: {describe_limit(task['parked'])}", "yellow")
+            output.line(f"To try it now: bough task retry {short(task['id'])}")
+    queue: list[Json] = ctx.client.get(tasks, status="queued", limit=SHOWN_QUEUE).value["tasks"]
     if queue:
         output.line("")
         output.line(f"Queue{' (paused)' if session['queuePaused'] else ''}", "bold")
@@ -224,6 +232,7 @@ def change(
     no_env: Annotated[bool, typer.Option("--no-env", help="Remove all environment variables.")] = False,
     headless: Headless = None,
     timeout: Timeout = None,
+    resume_after_limit: ResumeAfterLimit = None,
     sandbox: SandboxChoice = None,
     profile: ProfileChoice = None,
     report: Annotated[
@@ -253,6 +262,8 @@ def change(
         body["headless"] = None if headless == "server" else headless
     if timeout is not None:
         body["approvalTimeout"] = parse_minutes(timeout)
+    if resume_after_limit is not None:
+        body["resumeAfterLimit"] = parse_choice(resume_after_limit)
     if sandbox is not None:
         body["sandbox"] = None if sandbox == "inherit" else sandbox
     if profile is not None:

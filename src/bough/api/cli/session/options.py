@@ -37,6 +37,14 @@ Timeout = Annotated[
         help="Minutes that approvals wait before --headless answers them; server is the server's default.",
     ),
 ]
+ResumeAfterLimit = Annotated[
+    Literal["yes", "no", "server"] | None,
+    typer.Option(
+        "--resume-after-limit",
+        metavar="yes|no|server",
+        help="Whether a turn that a usage limit ended continues by itself; server is the server's default.",
+    ),
+]
 SandboxChoice = Annotated[
     Literal["off", "auto", "required", "inherit"] | None,
     typer.Option(
@@ -80,6 +88,11 @@ def parse_minutes(text: str | None) -> float | None:
     if not 0 < minutes < float("inf"):
         raise typer.BadParameter("--approval-timeout must be a positive number of minutes, or server.")
     return minutes
+
+
+def parse_choice(text: Literal["yes", "no", "server"] | None) -> bool | None:
+    """Returns a choice between yes and no; None for the server's default."""
+    return None if text is None or text == "server" else text == "yes"
 
 
 def encode_files(paths: list[Path] | None) -> list[Json] | None:

@@ -52,13 +52,13 @@ async def cancel_task(services: Services, caller: Caller, task_id: Id) -> Task:
     "/tasks/{task_id:str}/retry",
     status_code=202,
     responses=errors(404, 409, 413, 429),
-    summary="Send the prompt of a failed or cancelled task again, with its files",
+    summary="Send the prompt of a failed or cancelled task again, with its files, or try a parked task now",
 )
 async def retry_task(
     services: Services, caller: Caller, task_id: Id, data: JSONBody[OptionalKey | None] = None
 ) -> Task:
     key = data.idempotency_key if data is not None else None
-    return await services.tasks.retry(with_key(caller, key), task_id)
+    return await services.resuming.retry(with_key(caller, key), task_id)
 
 
 router = Router("/api", route_handlers=[list_tasks, get_task, patch_task, cancel_task, retry_task], tags=["tasks"])

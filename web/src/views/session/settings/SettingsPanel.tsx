@@ -4,6 +4,7 @@ import { patchSession } from "@/api/actions";
 import type { Session } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input, TextArea } from "@/ui/controls/Field";
+import { AfterLimitSelect } from "@/views/forms/fields/AfterLimitSelect";
 import { ApprovalTimeoutField } from "@/views/forms/fields/ApprovalTimeoutField";
 import { CallbackFields } from "@/views/forms/fields/CallbackFields";
 import { ContextFilesField } from "@/views/forms/fields/ContextFilesField";
@@ -95,6 +96,10 @@ export function SettingsPanel({
           <ApprovalTimeoutField
             value={draft.approvalTimeout}
             onChange={(approvalTimeout) => set({ approvalTimeout })}
+          />
+          <AfterLimitSelect
+            value={draft.resumeAfterLimit}
+            onChange={(resumeAfterLimit) => set({ resumeAfterLimit })}
           />
           <SandboxSelect value={draft.sandbox} onChange={(sandbox) => set({ sandbox })} />
           <SandboxProfileSelect

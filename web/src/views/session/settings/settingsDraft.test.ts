@@ -46,6 +46,11 @@ describe("settings", () => {
     expect(patchOf(own, { ...draftOf(own), approvalTimeout: "" })).toEqual({ approvalTimeout: null });
   });
 
+  it("saves what a limit does", () => {
+    const draft = { ...draftOf(session()), resumeAfterLimit: false };
+    expect(patchOf(session(), draft)).toEqual({ resumeAfterLimit: false });
+  });
+
   it("saves the profile of the sandbox", () => {
     const draft = { ...draftOf(session()), sandboxProfile: "strict" as const };
     expect(patchOf(session(), draft)).toEqual({ sandboxProfile: "strict" });

@@ -26,6 +26,8 @@ export interface SettingsDraft {
   headless: "" | "wait" | "deny" | "allow";
   /** Minutes as typed; empty for the server's default. */
   approvalTimeout: string;
+  /** Null for the server's default. */
+  resumeAfterLimit: boolean | null;
   sandbox: SandboxChoice;
   sandboxProfile: SandboxProfile;
 }
@@ -47,6 +49,7 @@ export const draftOf = (session: Session): SettingsDraft => ({
   },
   headless: session.headless ?? "",
   approvalTimeout: session.approvalTimeout?.toString() ?? "",
+  resumeAfterLimit: session.resumeAfterLimit ?? null,
   sandbox: session.sandbox ?? null,
   sandboxProfile: session.sandboxProfile ?? null,
 });
@@ -65,6 +68,7 @@ const values = (draft: SettingsDraft): Required<Omit<SessionPatch, "queuePaused"
   callback: { ...draft.callback, extraInstructions: draft.callback.extraInstructions.trim() || null },
   headless: draft.headless || null,
   approvalTimeout: minutesOf(draft.approvalTimeout),
+  resumeAfterLimit: draft.resumeAfterLimit,
   sandbox: draft.sandbox,
   sandboxProfile: draft.sandboxProfile,
 });

@@ -3,6 +3,7 @@ test-agents`): the agents are 1.3 GB, and each test starts processes of hundreds
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -72,6 +73,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TIMEOUT))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Removes the empty folder `.git` that Codex's own sandbox leaves beside temporary files: with it, everything there
+    would look like a part of a repository."""
+    if not hasattr(session.config, "workerinput"):
+        with contextlib.suppress(OSError):
+            (Path(tempfile.gettempdir()) / ".git").rmdir()
 
 
 def _is_for_later(item: pytest.Item) -> bool:

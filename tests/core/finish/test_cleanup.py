@@ -171,13 +171,8 @@ async def test_a_cleanup_that_cannot_be_completed_is_reported(tmp_path: Path) ->
             assert not at(row["path"]).exists()
 
 
-@pytest.mark.parametrize("force", [False, True])
-async def test_work_added_after_the_preview_is_noticed(
-    server: Running, monkeypatch: pytest.MonkeyPatch, force: bool
-) -> None:
-    """F7: A commit that somebody adds after the cleanup looked, and before it removes the worktree, is noticed: without
-    force the worktree stays; with force the branch does, because it is no longer merged."""
-    work = await merged(server)
+async def _clean_up_while_somebody_commits(server: Running, work: Work, *, force: bool) -> tuple[httpx.Response, str]:
+    """Requests a cleanup, and commits between its look and the removal. Returns the answer and the commit."""
     added: list[str] = []
     remove = server.services.worktrees.remove
 
@@ -185,18 +180,32 @@ async def test_work_added_after_the_preview_is_noticed(
         added.append(commit(work.folder, "late.txt"))
         return await remove(*arguments, **options)
 
-    monkeypatch.setattr(server.services.worktrees, "remove", remove_later)
-    answer = await server.client.http.post(f"/api/worktrees/{work.worktree['id']}/cleanup", json={"force": force})
-    if force:
-        assert answer.json()["steps"][-1] == "Keep branch feature: it is not merged."
-        assert not work.folder.exists()
-    else:
-        refused(answer, 409, "not_merged")
-        assert (work.folder / "late.txt").exists()
-    assert head(work.main, "feature") == added[0]
-    monkeypatch.undo()
-    if not force:
-        assert (await work.state())["cleanupError"] is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server.services.worktrees, "remove", remove_later)
+        answer = await server.client.http.post(f"/api/worktrees/{work.worktree['id']}/cleanup", json={"force": force})
+    (sha,) = added
+    return answer, sha
+
+
+async def test_work_added_after_the_preview_keeps_the_worktree(server: Running) -> None:
+    """F7: A commit that somebody adds after the cleanup looked, and before it removes the worktree, is noticed, and the
+    worktree stays."""
+    work = await merged(server)
+    answer, sha = await _clean_up_while_somebody_commits(server, work, force=False)
+    refused(answer, 409, "not_merged")
+    assert (work.folder / "late.txt").exists()
+    assert head(work.main, "feature") == sha
+    assert (await work.state())["cleanupError"] is None
+
+
+async def test_work_added_after_the_preview_keeps_its_branch(server: Running) -> None:
+    """F7: With force, a commit that somebody adds after the cleanup looked keeps its branch, which is no longer
+    merged."""
+    work = await merged(server)
+    answer, sha = await _clean_up_while_somebody_commits(server, work, force=True)
+    assert answer.json()["steps"][-1] == "Keep branch feature: it is not merged."
+    assert not work.folder.exists()
+    assert head(work.main, "feature") == sha
 
 
 @pytest.mark.parametrize("commits", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bough.agents.acp.types import Block, TextBlock
-from bough.core.state.reports.quote_sessions import NO_CONSENT
+from bough.core.state.reports import quote_sessions
 from bough.model.task import Task
 
 GO_ON = "What you had started may be done, half done or not done: check first, then go on and finish the task."
@@ -27,12 +27,12 @@ def continuation(task: Task, steered: Sequence[Task] = (), *, after_limit: bool 
 
 def quoted(prompt: str, introduction: str = CUT_OFF) -> str:
     """Returns a prompt as a quotation, by default the one of the interrupted task."""
-    return "\n".join([introduction, *(f"> {line}" for line in prompt.split("\n"))])
+    return f"{introduction}\n{quote_sessions.quoted(prompt)}"
 
 
 def _marked(quotation: str, task: Task) -> str:
-    """Marks the quotation of a prompt that another session's agent wrote."""
-    if task.source != "session":
+    """Marks the quotation of a prompt that another session's agent wrote. Reports of children mark themselves."""
+    if task.source_session_id is None or task.source == "callback":
         return quotation
-    mark = f"This was written by the agent of another session ({task.source_session_id}). {NO_CONSENT}"
+    mark = f"This was written by the agent of another session ({task.source_session_id}). {quote_sessions.NO_CONSENT}"
     return f"{quotation}\n{mark}"

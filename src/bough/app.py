@@ -176,7 +176,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         check_poller=CheckPoller(checks, settings),
         cleanups=Cleanups(store, runner.checkpoints, worktrees, control, archiving),
         health=HealthCheck(store, settings),
-        resuming=Resuming(store, settings, tasks, control),
+        resuming=Resuming(store, settings, tasks, control, runner.parked),
         overlaps=OverlapSurvey(store, runner.checkpoints),
         progress=ProgressSurvey(store, runner.checkpoints),
         file_names=FileNames(store, runner.checkpoints.check_folder),

@@ -5,6 +5,8 @@ added to the file named on its command line.
 - `late`: ends the turn first, then answers that it has taken the prompt
 - `too late`: ends the turn first, then answers that it has not
 - `silent`: ends the turn and never answers
+- `limit`: meets a limit, then answers that it has taken the prompt
+- `limit, too late`: meets a limit, then answers that it has not
 - `refuse`: answers with an error; `odd`: with an outcome that nobody knows; both end the turn afterwards
 
 A turn of any other text than `work` ends at once."""
@@ -27,10 +29,13 @@ def steered(text: str, request: Any, prompt: Any) -> None:
         say(id=request, error={"code": -32601, "message": "Method not found"})
     elif text == "odd":
         say(id=request, result={"outcome": "perhaps"})
-    end(prompt)
-    if text == "late":
+    if text.startswith("limit"):
+        say(id=prompt, error={"code": 429, "message": "Too many requests. Try again in 1h."})
+    else:
+        end(prompt)
+    if text in ("late", "limit"):
         say(id=request, result={"outcome": "injected"})
-    elif text == "too late":
+    elif text in ("too late", "limit, too late"):
         say(id=request, result={"outcome": "promptRequired"})
 
 

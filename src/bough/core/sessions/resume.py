@@ -13,6 +13,7 @@ from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.files import NewFiles
+from bough.core.turns.parking import ParkedAccounts
 from bough.model.session import Caller, Session
 from bough.model.task import Task, When
 from bough.settings import Settings
@@ -21,14 +22,17 @@ from bough.settings import Settings
 class Resuming:
     """Resumes sessions for people. The agent of a session that is completed to make room is ended."""
 
-    def __init__(self, store: Store, settings: Settings, tasks: Tasks, control: Control) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, tasks: Tasks, control: Control, parked: ParkedAccounts
+    ) -> None:
         self._store = store
         self._settings = settings
         self._tasks = tasks
         self._control = control
+        self._parked = parked
 
     async def resume(self, caller: Caller, session_id: str, *, make_room: bool = False) -> ResumedSession:
-        """Resumes a paused queue, and tries a parked turn now; an ended session becomes active again."""
+        """Resumes a paused queue, and tries now what waits for a limit; an ended session becomes active again."""
 
         async def work(change: Change) -> ResumedSession:
             session, made_room = await records.session(change.tx, session_id), None
@@ -37,7 +41,7 @@ class Resuming:
             else:
                 session = await interruption.go_on(change, session, unasked=caller.kind == "session")
                 if caller.kind != "session":
-                    await agent_limits.try_parked(change, session.id)
+                    await self._parked.try_now(change, session)
             change.audit(caller, "session.resumed", session_id=session.id, subject_id=session.id)
             change.wake()
             return ResumedSession(*msgspec.structs.astuple(session), made_room=made_room)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.errors import AgentLimited
-from bough.core.state import agent_limits, interruption, session_lifecycle
+from bough.core.state import agent_limits, interruption, session_lifecycle, steering
 from bough.core.state.turn import TurnOutcome, finish
 from bough.core.store import records
 from bough.core.store.session_secrets import redacted_error
@@ -18,17 +20,24 @@ from bough.settings import Settings
 
 
 async def park(
-    change: Change, task: Task, error: AgentLimited, entry: CatalogEntry, settings: Settings
+    change: Change,
+    task: Task,
+    error: AgentLimited,
+    entry: CatalogEntry,
+    settings: Settings,
+    steered: Mapping[str, bool],
 ) -> AgentLimit | None:
-    """Parks a turn and returns the limit that it waits for; None if the turn was being stopped, and ends it."""
+    """Parks a turn and returns the limit that it waits for; None if the turn was being stopped, and ends it. `steered`
+    says which of the prompts that were sent into the turn the agent took, as far as it answered."""
     if not await interruption.under_way(change, task):
         return None
     session = await records.session(change.tx, task.session_id)
     parked = await records.move_task(change, task.id, "interrupted")
     if parked is None:
         # It was being stopped: this is how it stopped.
-        await finish(change, task, TurnOutcome("failed", error=error), 0, None)
+        await finish(change, task, TurnOutcome("failed", error=error, steered=dict(steered)), 0, None)
         return None
+    await steering.turn_over(change, parked, steered)
     reason = redacted_error(error, await change.redactor(session.id)).message
     account = await agent_limits.account_of(change.tx, entry, session)
     limit = await agent_limits.meet(change, entry, account, error, reason, settings)

@@ -11,13 +11,14 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.errors import AgentLimited
 from bough.core.approvals import kinds
-from bough.core.state import agent_limits, park, steering
+from bough.core.state import agent_limits, park
 from bough.core.store import records
-from bough.core.store.sql import LIMITS
+from bough.core.store.sql import LIMITS, TASKS
 from bough.core.store.transactions import Change
 from bough.errors import Invalid
 from bough.model.approval import AGENT_LIMIT_KIND
 from bough.model.limit import AgentLimit
+from bough.model.session import Session
 from bough.model.task import Task
 from bough.model.values.times import now, seconds_until
 from bough.settings import Settings
@@ -42,13 +43,10 @@ async def park_turn(
     error: AgentLimited,
     entry: CatalogEntry,
     settings: Settings,
-    steered: Mapping[str, bool] | None,
+    steered: Mapping[str, bool],
 ) -> AgentLimit | None:
-    """Parks a turn, and asks a person once all tries are used up. `steered` says which prompts that were put into the
-    turn its agent took. Returns None if the turn has ended instead."""
-    limit = await park.park(change, task, error, entry, settings)
-    if limit is not None:
-        await steering.turn_over(change, task, steered)
+    """Parks a turn, and asks a person once all tries are used up. Returns None if the turn has ended instead."""
+    limit = await park.park(change, task, error, entry, settings, steered)
     if limit is not None and limit.resumes_at is None and not await _is_asked(change.tx, limit):
         await kinds.AGENT_LIMIT.ask(change, task, park.sentence(entry, limit), limit, settings)
     return limit
@@ -57,6 +55,10 @@ async def park_turn(
 async def _is_asked(tx: Tx, limit: AgentLimit) -> bool:
     count = await tx.value(LIMITS.asked, kind=AGENT_LIMIT_KIND, agent=limit.agent, account=limit.account)
     return bool(count)
+
+
+async def _is_waited_for(tx: Tx, limit: AgentLimit) -> bool:
+    return bool(await tx.value(LIMITS.count_parked, agent=limit.agent, account=limit.account))
 
 
 class ParkedAccounts:
@@ -70,17 +72,28 @@ class ParkedAccounts:
 
     async def admitted(self, tx: Tx, waiting: Sequence[W]) -> list[W]:
         """Returns the sessions without those whose account has a limit in force. Nobody is held for a person's answer
-        if no person is asked any more."""
+        if no person is asked any more, nor by a limit that no parked turn shows to people."""
         limits = await tx.all(LIMITS.all, AgentLimit)
         moment = now()
         in_force: set[tuple[str, str]] = set()
         for limit in limits:
-            waits = limit.resumes_at > moment if limit.resumes_at is not None else await _is_asked(tx, limit)
-            if waits:
+            if limit.resumes_at is None:
+                holds = await _is_asked(tx, limit)
+            else:
+                holds = limit.resumes_at > moment and await _is_waited_for(tx, limit)
+            if holds:
                 in_force.add((limit.agent, limit.account))
         dues = [seconds_until(limit.resumes_at) for limit in limits if limit.resumes_at and limit.resumes_at > moment]
         self.next_due = max(min(dues), 0.0) if dues else None
         return [session for session in waiting if not in_force or not await self._is_parked(tx, session, in_force)]
+
+    async def try_now(self, change: Change, session: Session) -> None:
+        """Lets the account be tried at once that a session's turn or queue waits for."""
+        if await agent_limits.try_parked(change, session.id) is not None:
+            return
+        entry = self._catalog.entry(session.agent)
+        if entry is not None and await change.tx.value(TASKS.waiting, session_id=session.id):
+            await agent_limits.try_now(change, session.agent, await agent_limits.account_of(change.tx, entry, session))
 
     async def _is_parked(self, tx: Tx, waiting: WaitingSession, in_force: set[tuple[str, str]]) -> bool:
         if all(agent != waiting.agent for agent, _ in in_force):

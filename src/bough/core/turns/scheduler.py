@@ -76,6 +76,8 @@ class Scheduler:
                 except TimeoutError:
                     pass
                 self._wake.clear()
+                # Read again below; if that fails, the next scan is not due before its time.
+                self._runner.parked.next_due = None
                 # A failure of the first does not keep the queues from advancing.
                 for step in (self._recover_lost, self._steer, self.start_turns):
                     try:

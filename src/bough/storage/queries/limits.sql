@@ -25,6 +25,10 @@ DELETE FROM agent_limits WHERE agent = :agent AND account = :account AND resumes
 -- Lists the tasks that wait for the limit of an account.
 SELECT * FROM tasks WHERE ended_at IS NULL AND parked->>'agent' = :agent AND parked->>'account' = :account ORDER BY created_at, id
 
+-- name: count_parked
+-- Counts the tasks that wait for the limit of an account.
+SELECT count(*) FROM tasks WHERE ended_at IS NULL AND parked->>'agent' = :agent AND parked->>'account' = :account
+
 -- name: asked
 -- Counts the open questions to people about the limit of an account.
 SELECT count(*) FROM approvals a JOIN tasks t ON t.id = a.task_id

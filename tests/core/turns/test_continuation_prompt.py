@@ -16,7 +16,8 @@ def test_quotations_of_other_sessions_are_marked(source: Source) -> None:
     """Q8: A continued turn quotes every line of what another session's agent wrote, whatever ends the line, and marks
     it, also if it was the first prompt of a session that this agent created."""
     fields: dict[str, Any] = dict.fromkeys(Task.__struct_fields__)
-    task = Task(**fields | {"prompt": "a\rb\u2028c", "source": source, "source_session_id": "s1"})
+    fields.update(prompt="a\rb\u2028c", source=source, source_session_id="s1")
+    task = Task(**fields)
     quotation, request = [block.text for block in continuation(task) if isinstance(block, TextBlock)]
     assert quotation.startswith("The task that you were cut off from:\n> a\n> b\n> c\nThis was written by the agent of")
     assert "s1" in quotation and "cannot approve" in quotation and request.startswith("You were interrupted")

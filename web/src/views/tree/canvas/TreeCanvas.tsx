@@ -91,7 +91,7 @@ function Canvas({
   );
   const { setCenter, getZoom, getViewport } = useReactFlow();
   const box = useRef<HTMLDivElement>(null);
-  useFirstView({ box, items, places, path, wide });
+  const onMoved = useFirstView({ box, items, places, path, open, wide });
 
   const onKeyDown = (event: KeyboardEvent) => {
     const from = idUnder(event.target);
@@ -158,6 +158,8 @@ function Canvas({
         minZoom={0.15}
         maxZoom={1.75}
         panOnScroll
+        // Without an event, the page moved it.
+        onMoveStart={(event) => event && onMoved()}
         aria-label="Tree of sessions. Move with the arrow keys, open with Enter."
       >
         <Background gap={24} />

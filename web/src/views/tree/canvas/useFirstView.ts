@@ -1,6 +1,7 @@
-/** Shows a readable part of the tree at first, when it grows, and when a drawer or the window changes the canvas's size. */
+/** Shows a readable part of the tree at first, when it grows, and when a drawer or the window changes the canvas's size. Once
+ * a person has moved the view, it stays there until the size changes or another session is opened. */
 import { useReactFlow } from "@xyflow/react";
-import { type RefObject, useEffect, useMemo, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Shown } from "@/views/tree/foldFinished";
 import { heightOf, NODE_SIZE, type Point } from "./layout";
 import { READABLE_ZOOM, viewportFor } from "./viewport";
@@ -12,12 +13,17 @@ interface FirstView {
   items: Shown[];
   places: Map<string, Point>;
   path: string[];
+  open: string | null;
   wide: boolean;
 }
 
-export function useFirstView({ box, items, places, path, wide }: FirstView): void {
+/** Returns a function to call when a person moves the view. */
+export function useFirstView({ box, items, places, path, open, wide }: FirstView): () => void {
   const { setViewport } = useReactFlow();
   const [size, setSize] = useState("");
+  // The size and the open session at which a person moved the view.
+  const stage = `${size} ${open}`;
+  const movedAt = useRef<string | null>(null);
   useEffect(() => {
     const watcher = new ResizeObserver(([entry]) => {
       const { width = 0, height = 0 } = entry?.contentRect ?? {};
@@ -31,6 +37,7 @@ export function useFirstView({ box, items, places, path, wide }: FirstView): voi
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the view changes with positions, size and path, not with the state of sessions
   useEffect(() => {
+    if (movedAt.current === stage) return;
     const frame = requestAnimationFrame(() => {
       const { clientWidth = 0, clientHeight = 0 } = box.current ?? {};
       if (!clientWidth) return;
@@ -53,4 +60,7 @@ export function useFirstView({ box, items, places, path, wide }: FirstView): voi
     });
     return () => cancelAnimationFrame(frame);
   }, [places, end, size, wide, setViewport]);
+  return useCallback(() => {
+    movedAt.current = stage;
+  }, [stage]);
 }

@@ -1,17 +1,20 @@
-"""O4, F1, F2, F3, F4: the finish bar: committing, updating, merging and pushing a worktree's work in the page."""
+"""O4, F1–F8: the finish bar: committing, updating, merging, pushing, following checks and cleaning up in the page."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Page, expect
 
-from tests.api.worktree_helpers import commit, head
+from tests.api.worktree_helpers import branches, commit, head
 from tests.support.repos import git
-from tests.web.helpers.site import Site
+from tests.web.helpers.site import PHONE, Site
 
 SHOTS = os.environ.get("BOUGH_FINISH_SHOTS")
 
@@ -160,3 +163,70 @@ async def test_cards_show_overlaps(site: Site, page: Page) -> None:
     badge = page.get_by_text("Overlaps feature/right").or_(page.get_by_text("Overlaps feature-right"))
     await expect(badge.first).to_be_visible(timeout=60_000)
     await shoot(page, "overlaps")
+
+
+async def test_finished_work_is_cleaned_up_in_the_page(site: Site, page: Page) -> None:
+    """O4, F7: the dialog names the sessions that end, what is removed and the merged branch; work that is not committed
+    is refused until a person insists."""
+    session, folder = await opened(site, "feature/clean")
+    commit(folder, "clean.txt")
+    await site.client.post(f"/api/worktrees/{session['worktreeId']}/merge", {})
+    await page.goto(f"/session/{session['id']}")
+    bar = page.get_by_role("region", name="Finish")
+    (folder / "draft.txt").write_text("draft\n", "utf-8")
+    await bar.get_by_role("button", name="Clean up…").click()
+    dialog = page.get_by_role("dialog", name="Clean up feature/clean")
+    await expect(dialog.get_by_text("1 file is not committed")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Clean up", exact=True)).to_be_disabled()
+    await shoot(page, "cleanup-refused")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await asyncio.to_thread((folder / "draft.txt").unlink)
+    await bar.get_by_role("button", name="Clean up…").click()
+    await expect(dialog.get_by_text("End 1 active session: Add a greeting.")).to_be_visible()
+    await expect(dialog.get_by_text("Delete branch feature/clean: main contains its work.")).to_be_visible()
+    await shoot(page, "cleanup")
+    await page.set_viewport_size(PHONE)
+    await shoot(page, "cleanup-phone")
+    await dialog.get_by_role("button", name="Clean up", exact=True).click()
+    await expect(dialog).to_be_hidden()
+    assert not await asyncio.to_thread(folder.exists) and "feature/clean" not in branches(site.repo)
+
+
+async def test_failed_checks_are_sent_from_the_page(site: Site, page: Page) -> None:
+    """O4, F8: the card and the bar show the checks of a pull request; the dialog lists them with the review threads,
+    and sends them to the session once."""
+    session, _ = await opened(site, "feature/checks")
+    _store_request(site, session["worktreeId"])
+    await page.goto("/board")
+    await expect(page.get_by_text("PR 12: 1 failed, 1 open thread").first).to_be_visible()
+    await shoot(page, "checks-card")
+    await page.goto(f"/session/{session['id']}")
+    bar = page.get_by_role("region", name="Finish")
+    await bar.get_by_role("button", name="PR 12: 1 failed, 1 open thread").click()
+    dialog = page.get_by_role("dialog", name="Pull request 12")
+    await expect(dialog.get_by_role("list", name="Checks").get_by_text("unit tests")).to_be_visible()
+    await expect(dialog.get_by_text("Please name it.")).to_be_visible()
+    await shoot(page, "checks")
+    await page.emulate_media(color_scheme="dark")
+    await page.set_viewport_size(PHONE)
+    await shoot(page, "checks-phone-dark")
+    await dialog.get_by_role("button", name="Send to the session").click()
+    await expect(dialog.get_by_role("button", name="Send to the session")).to_be_hidden()
+    await expect(dialog.get_by_text("1 of 5 prompts sent.")).to_be_visible()
+    [task] = (await site.client.get(f"/api/tasks?sessionId={session['id']}"))["tasks"]
+    assert "1 check failed and 1 review thread is open" in task["prompt"]
+
+
+def _store_request(site: Site, worktree_id: str) -> None:
+    """Stores a pull request as if the server of a forge had been asked."""
+    checks = [
+        {"id": "run:1", "name": "unit tests", "status": "failed", "url": "https://github.com/acme/tool/runs/1"},
+        {"id": "run:2", "name": "lint", "status": "passed"},
+    ]
+    comments = [{"author": "ana", "text": "Please name it."}]
+    threads = [{"id": "T1", "last": "1", "comments": comments, "path": "one.txt", "line": 3}]
+    row = (worktree_id, "github", "github.com", "acme/tool", 12, "https://github.com/acme/tool/pull/12", "open")
+    row += ("a" * 40, json.dumps(checks), json.dumps(threads), "2026-01-01T00:00:00Z")
+    names = "worktree_id, forge, host, project, number, url, state, head, checks, threads, checked_at"
+    with closing(sqlite3.connect(site.server.data / "bough.db", timeout=30)) as database, database:
+        database.execute(f"INSERT INTO pull_requests ({names}) VALUES ({', '.join('?' * len(row))})", row)

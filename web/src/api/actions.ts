@@ -178,7 +178,8 @@ export type FinishBody =
   | { verb: "merge"; body: Schemas["MergeBody"] }
   | { verb: "push"; body: Schemas["PushBody"] }
   | { verb: "pullRequest"; body: Schemas["PullRequestBody"] }
-  | { verb: "undo"; body: Schemas["UndoMergeBody"] };
+  | { verb: "undo"; body: Schemas["UndoMergeBody"] }
+  | { verb: "cleanup"; body: Schemas["CleanupBody"] };
 /** Does one step that finishes the work in a worktree, or only previews it. */
 export const finishWork = (worktreeId: string, request: FinishBody, dryRun: boolean) => {
   const params = { path: { worktreeId } };
@@ -207,8 +208,25 @@ export const finishWork = (worktreeId: string, request: FinishBody, dryRun: bool
       return dataOf(
         api.POST("/api/worktrees/{worktreeId}/merge/undo", { params, body: { ...request.body, dryRun } }),
       );
+    case "cleanup":
+      return dataOf(
+        api.POST("/api/worktrees/{worktreeId}/cleanup", { params, body: { ...request.body, dryRun } }),
+      );
   }
 };
+
+/** Asks the server of a pull request how its checks are. */
+export const refreshChecks = (worktreeId: string) =>
+  dataOf(
+    api.POST("/api/worktrees/{worktreeId}/checks/refresh", { params: { path: { worktreeId } }, body: {} }),
+  );
+/** Sends what is new and failed to the worktree's session as one prompt. */
+export const sendChecks = (worktreeId: string) =>
+  dataOf(api.POST("/api/worktrees/{worktreeId}/checks/send", { params: { path: { worktreeId } }, body: {} }));
+export const patchChecks = (worktreeId: string, autoSend: boolean | null) =>
+  dataOf(
+    api.PATCH("/api/worktrees/{worktreeId}/checks", { params: { path: { worktreeId } }, body: { autoSend } }),
+  );
 
 /** Creates the scratch repository of the tour, or returns the one that exists. */
 export const beginTour = () => dataOf(api.POST("/api/tour", { body: {} }));

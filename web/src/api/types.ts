@@ -41,6 +41,7 @@ export type FinishState = Schemas["FinishState"];
 export type Overlap = Schemas["Overlap"];
 export type WorktreeProgress = Schemas["WorktreeProgress"];
 export type Finished = Schemas["Finished"];
+export type PullRequestChecks = Schemas["PullRequestChecks"];
 export type Budget = Schemas["Budget"];
 export type Callback = Schemas["Callback"];
 export type Rule = Schemas["Rule"];

@@ -26,7 +26,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   approval: ["home", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
-  worktree: ["worktrees", "worktree", "cards", "home", "race", "finish"],
+  worktree: ["worktrees", "worktree", "cards", "home", "race", "finish", "checks"],
   repo: ["repos", "repoGit", "cards", "home"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],

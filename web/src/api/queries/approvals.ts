@@ -14,6 +14,16 @@ export const approvalsQuery = queryOptions({
 });
 export const useApprovals = () => useQuery(approvalsQuery);
 
+/** Whether a session waits for the answer to a question, and for no approval. */
+export const useAsksQuestion = (sessionId: string) =>
+  useQuery({
+    ...approvalsQuery,
+    select: (approvals) => {
+      const own = approvals.filter((approval) => approval.sessionId === sessionId);
+      return own.length > 0 && own.every(({ toolKind }) => toolKind === "question");
+    },
+  }).data ?? false;
+
 export const rulesQuery = queryOptions({
   queryKey: ["rules"],
   queryFn: async () =>

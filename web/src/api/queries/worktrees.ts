@@ -123,6 +123,20 @@ export const useProgress = () =>
     retry: false,
   }).data?.worktrees ?? NO_PROGRESS;
 
+/** The pull requests of all worktrees, in one request for a whole board; events about worktrees refresh it. */
+export const checksQuery = queryOptions({
+  queryKey: ["checks"],
+  queryFn: async () => (await dataOf(api.GET("/api/worktrees/checks"))).requests,
+  retry: false,
+});
+/** The pull request of a worktree with its checks; undefined if none is known. */
+export const useChecks = (worktreeId: string | undefined) =>
+  useQuery({
+    ...checksQuery,
+    enabled: worktreeId !== undefined,
+    select: (requests) => requests.find((request) => request.worktreeId === worktreeId),
+  }).data;
+
 /** How far the work in a worktree is from being finished. */
 export const finishQuery = (worktreeId: string) =>
   queryOptions({

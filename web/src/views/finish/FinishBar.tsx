@@ -1,4 +1,4 @@
-/** Shows how far the work in a worktree is from being finished, and offers the next steps: commit, update, merge, push, pull request. */
+/** Shows how far the work in a worktree is from being finished, and offers the next steps, from commit to cleanup. */
 import { useQuery } from "@tanstack/react-query";
 import {
   ArrowDownToLine,
@@ -10,12 +10,14 @@ import {
   Upload,
 } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { finishQuery, useMay, worktreeQuery } from "@/api/queries";
+import { finishQuery, useChecks, useMay } from "@/api/queries";
 import type { FinishState } from "@/api/types";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
-import { RemoveWorktreeDialog } from "@/views/forms/dialogs/RemoveWorktreeDialog";
+import { ChecksBadge } from "./ChecksBadge";
+import { ChecksDialog } from "./ChecksDialog";
+import { CleanUpDialog } from "./CleanUpDialog";
 import css from "./FinishBar.module.css";
 import { FinishDialog, type FinishVerb } from "./FinishDialog";
 import { PullRequestDialog } from "./PullRequestDialog";
@@ -31,7 +33,7 @@ export function finishWords(state: FinishState): string[] {
 }
 
 /** A step in a dialog of its own, or one of those that share a dialog. */
-type Verb = FinishVerb | "pullRequest" | "clean";
+type Verb = FinishVerb | "pullRequest" | "clean" | "checks";
 
 interface Step {
   verb: Verb;
@@ -78,6 +80,7 @@ function steps(state: FinishState): Step[] {
 
 export function FinishBar({ worktreeId }: { worktreeId: string }) {
   const state = useQuery(finishQuery(worktreeId)).data;
+  const checks = useChecks(worktreeId);
   const mayWork = useMay("operator");
   const [verb, setVerb] = useState<Verb | null>(null);
   if (!state) return null;
@@ -91,11 +94,21 @@ export function FinishBar({ worktreeId }: { worktreeId: string }) {
           <Badge tone="waiting">{state.unfinished} in progress</Badge>
         )}
         {state.merged && <Badge tone="done">Merged</Badge>}
+        {checks && (
+          <button type="button" className={css.checks} onClick={() => setVerb("checks")}>
+            <ChecksBadge request={checks} />
+          </button>
+        )}
         {state.overlaps.map((overlap) => (
           <Badge key={overlap.worktreeId} tone="waiting" title={overlap.files.join("\n")}>
             {plural(overlap.filesTotal, "file")} also changed in {overlap.name}
           </Badge>
         ))}
+        {state.cleanupError && (
+          <Badge tone="failed" title={state.cleanupError}>
+            Cleanup not completed
+          </Badge>
+        )}
         <span>{finishWords(state).join(" · ")}</span>
       </p>
       {mayWork && (
@@ -112,26 +125,19 @@ export function FinishBar({ worktreeId }: { worktreeId: string }) {
               {step.label}
             </Button>
           ))}
-          {state.merged && (
+          {(state.merged || state.mergedInto !== null || checks?.state === "merged") && (
             <Button size="small" variant="quiet" icon={<Brush />} onClick={() => setVerb("clean")}>
               Clean up…
             </Button>
           )}
         </div>
       )}
-      {verb && verb !== "clean" && verb !== "pullRequest" && (
+      {verb && verb !== "clean" && verb !== "pullRequest" && verb !== "checks" && (
         <FinishDialog verb={verb} state={state} onClose={() => setVerb(null)} />
       )}
       {verb === "pullRequest" && <PullRequestDialog state={state} onClose={() => setVerb(null)} />}
-      {verb === "clean" && <CleanUp worktreeId={worktreeId} onClose={() => setVerb(null)} />}
+      {verb === "clean" && <CleanUpDialog state={state} onClose={() => setVerb(null)} />}
+      {verb === "checks" && checks && <ChecksDialog request={checks} onClose={() => setVerb(null)} />}
     </section>
   );
-}
-
-/** Removes the worktree, which has been merged. */
-function CleanUp({ worktreeId, onClose }: { worktreeId: string; onClose: () => void }) {
-  const worktree = useQuery(worktreeQuery(worktreeId)).data;
-  return worktree ? (
-    <RemoveWorktreeDialog name={worktree.name} worktree={worktree} onClose={onClose} />
-  ) : null;
 }

@@ -103,7 +103,7 @@ function Result({ finished, onClose }: { finished: Finished; onClose: () => void
       title={request.program ? `Pull request ${request.number}` : "Open the pull request by hand"}
       footer={<Button onClick={onClose}>Close</Button>}
     >
-      {request.reason && <p className={css.refused}>{request.reason}</p>}
+      {request.reason && <p className={css.soft}>{request.reason}</p>}
       {address && (
         <p>
           <a href={address} target="_blank" rel="noreferrer noopener">

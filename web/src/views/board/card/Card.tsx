@@ -13,12 +13,13 @@ import {
 } from "lucide-react";
 import { createContext, type ReactNode, useContext } from "react";
 import { useLocation } from "wouter";
-import { useOverlaps } from "@/api/queries";
+import { useChecks, useOverlaps } from "@/api/queries";
 import type { Board, Card } from "@/api/types";
 import { routes } from "@/app/routes";
 import { plural } from "@/lib/format";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import { Badge } from "@/ui/labels/Badge";
+import { ChecksBadge } from "@/views/finish/ChecksBadge";
 import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 import { visibleSessions } from "./visibleSessions";
@@ -64,6 +65,7 @@ export function CardHead({
 }) {
   const { worktree, repo } = card;
   const overlaps = useOverlaps(worktree?.id);
+  const checks = useChecks(worktree?.id);
   return (
     <div className={css.head}>
       {handle}
@@ -82,6 +84,7 @@ export function CardHead({
               Setup failed
             </Badge>
           )}
+          {checks && <ChecksBadge request={checks} />}
           {overlaps.length > 0 && (
             <Badge
               tone="waiting"

@@ -15,6 +15,7 @@ import {
   useState,
 } from "react";
 import { type CustomContainerComponentProps, Virtualizer, type VirtualizerHandle } from "virtua";
+import { useAsksQuestion } from "@/api/queries";
 import { firstLine } from "@/lib/format";
 import { wasRemovedFromQueue } from "@/lib/words";
 import { useEntry } from "@/live/hooks";
@@ -146,6 +147,7 @@ export function MessageList({
   if (end.atEnd) newestAtEnd.current = newest;
   const hasNews = newest !== newestAtEnd.current || outline.hasNewer;
   const needsApproval = session.activity === "waiting_permission";
+  const asks = useAsksQuestion(session.id);
   return (
     <div className={css.wrap}>
       <section
@@ -187,7 +189,13 @@ export function MessageList({
             icon={needsApproval ? <Hand /> : <ArrowDown />}
             onClick={toEnd}
           >
-            {needsApproval ? "Needs your approval" : hasNews ? "New messages" : "Jump to end"}
+            {needsApproval
+              ? asks
+                ? "Asks you a question"
+                : "Needs your approval"
+              : hasNews
+                ? "New messages"
+                : "Jump to end"}
           </Button>
         </div>
       )}

@@ -2,7 +2,7 @@
 import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, RotateCw, Undo2 } from "lucide-react";
 import { memo, type ReactNode, useCallback, useRef, useState } from "react";
 import { retryTask, runRequest } from "@/api/actions";
-import { useMay } from "@/api/queries";
+import { useAsksQuestion, useMay } from "@/api/queries";
 import type { Task } from "@/api/types";
 import { clockTime, duration, money, plural, tokens } from "@/lib/format";
 import { endedEarly, hasEnded, taskStatusName, wasRemovedFromQueue } from "@/lib/words";
@@ -97,6 +97,12 @@ function TryAgain({ task }: { task: Task }) {
   );
 }
 
+/** Says what the turn waits for: an approval, or an answer to a question. */
+function WaitingWords({ task }: { task: Task }) {
+  const asks = useAsksQuestion(task.sessionId);
+  return <>{asks ? "Asks you a question" : taskStatusName(task)}</>;
+}
+
 export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
   const { onFork } = useTranscriptContext();
   const task = useTaskOf(taskId);
@@ -118,7 +124,7 @@ export const TurnLine = memo(function TurnLine({ taskId }: { taskId: string }) {
           ) : (
             !over && task.status !== "interrupted" && <LoaderCircle className={css.spin} aria-hidden />
           )}
-          {taskStatusName(task)}
+          {task.status === "waiting_permission" ? <WaitingWords task={task} /> : taskStatusName(task)}
         </span>
         <Elapsed task={task} />
         {task.status === "running" && <Silence task={task} />}

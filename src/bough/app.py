@@ -29,6 +29,7 @@ from bough.core.events.wait import Waiting
 from bough.core.finish.checks.poller import CheckPoller
 from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
+from bough.core.finish.cleanup.sweep import Sweeps
 from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.progress_survey import ProgressSurvey
 from bough.core.finish.service import Finishing
@@ -72,6 +73,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.disk_use import DiskMeter
 from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.for_branch import BranchWorktrees
 from bough.core.worktrees.git_permissions import RepositoryGitPermissions
@@ -156,6 +158,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     calls = Calls(store, settings, catalog, scheduler.lending)
     repos = Repos(store, settings)
     page_keys = PageKeys(store)
+    cleanups = Cleanups(store, runner.checkpoints, worktrees, control, archiving)
     finishing = Finishing(store, runner.checkpoints, tasks)
     checks = RequestChecks(store, settings, finishing, tasks)
     user_tokens = UserTokens(store, page_keys)
@@ -174,7 +177,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         finishing=finishing,
         checks=checks,
         check_poller=CheckPoller(checks, settings),
-        cleanups=Cleanups(store, runner.checkpoints, worktrees, control, archiving),
+        cleanups=cleanups,
+        sweeps=Sweeps(store, cleanups),
+        disk=DiskMeter(store, settings),
         health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control, runner.parked),
         overlaps=OverlapSurvey(store, runner.checkpoints),
@@ -306,6 +311,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.race_results.close()
         await services.overlaps.close()
         await services.progress.close()
+        await services.disk.close()
         await services.finishing.close()
         await services.cleanups.close()
         await services.worktrees.close()

@@ -88,6 +88,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/wait
         GET /api/worktrees
         GET /api/worktrees/checks
+        GET /api/worktrees/disk
         GET /api/worktrees/overlaps
         GET /api/worktrees/progress
         GET /api/worktrees/preview
@@ -143,6 +144,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees/{worktree_id}/checks/refresh
         POST /api/worktrees/{worktree_id}/checks/send
         POST /api/worktrees/{worktree_id}/cleanup
+        POST /api/worktrees/sweep
         POST /api/worktrees/{worktree_id}/commit
         POST /api/worktrees/{worktree_id}/merge
         POST /api/worktrees/{worktree_id}/merge/undo

@@ -19,6 +19,7 @@ from bough.core.events.wait import Waiting
 from bough.core.finish.checks.poller import CheckPoller
 from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
+from bough.core.finish.cleanup.sweep import Sweeps
 from bough.core.finish.overlap_survey import OverlapSurvey
 from bough.core.finish.progress_survey import ProgressSurvey
 from bough.core.finish.service import Finishing
@@ -60,6 +61,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.disk_use import DiskMeter
 from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.git_permissions import RepositoryGitPermissions
 from bough.core.worktrees.repos import Repos
@@ -84,6 +86,8 @@ class Services:
     worktrees: Worktrees
     finishing: Finishing
     cleanups: Cleanups
+    sweeps: Sweeps
+    disk: DiskMeter
     checks: RequestChecks
     check_poller: CheckPoller
     health: HealthCheck

@@ -40,6 +40,7 @@ from bough.api.rest import (
     repos,
     reviews,
     search,
+    sweep,
     system,
     worktrees,
 )
@@ -96,6 +97,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             reviews.router,
             worktrees.router,
             checks.router,
+            sweep.router,
             finish.router,
             boards.router,
             mcp_servers.router,

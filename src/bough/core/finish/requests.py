@@ -101,10 +101,15 @@ class PullRequestBody(FinishBody, kw_only=True):
 
 class CleanupBody(FinishBody, kw_only=True):
     """Ends and archives the worktree's sessions, removes it and, if its work is merged, deletes the branch that Bough
-    created for it; `keepBranch` keeps that. `force` stops turns, and removes it although work is not committed or not
-    merged: everything but ignored files is kept on a recovery ref, and an unmerged branch stays."""
+    created for it.
+
+    - `keepBranch`: keeps the branch.
+    - `endSessions`: if false, active sessions are a reason to refuse.
+    - `force`: stops turns, and removes it although work is not committed or not merged. Everything but ignored files is
+      kept on a recovery ref, and an unmerged branch stays."""
 
     keep_branch: bool = False
+    end_sessions: bool = True
 
 
 class PullRequest(msgspec.Struct, rename="camel"):

@@ -134,3 +134,18 @@ async def test_checks_from_the_command_line(
     assert (sent.code, "Sent 2 as one prompt" in sent.out) == (0, True)
     automatic = await cli("worktree", "checks", folder, "--auto", "on")
     assert "new failures by themselves" in automatic.out and "1 of 5" in automatic.out
+
+
+async def test_sweeping_from_the_command_line(server: Running, cli: Cli) -> None:
+    """L4, F9: The list shows the disk use, and a sweep with --dry-run says what would go and why others stay."""
+    top = server.repo()
+    for branch in ("done", "other"):
+        await cli("worktree", "new", branch, "--repo", str(top))
+        commit(top / ".worktrees" / branch, f"{branch}.txt")
+    await cli("worktree", "merge", str(top / ".worktrees" / "done"))
+    assert "MiB" in (await cli("worktree", "list", "--disk")).out
+    preview = await cli("worktree", "sweep", "--dry-run")
+    assert "would go" in preview.out and "does not contain" in preview.out and "Nothing was changed" in preview.err
+    swept = await cli("worktree", "sweep", "--repo", str(top))
+    assert "removed" in swept.out and not (top / ".worktrees" / "done").exists()
+    assert (top / ".worktrees" / "other").is_dir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from bough.api.cli.framework.base import command
-from bough.api.cli.worktree import checks, create, finish, pull_request, remove, show
+from bough.api.cli.worktree import checks, create, finish, pull_request, remove, show, sweep
 
 app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a repo, each on its own branch.")
 
@@ -24,6 +24,7 @@ command(app, "push")(finish.push)
 command(app, "pr")(pull_request.pull_request)
 command(app, "checks")(checks.checks)
 command(app, "cleanup")(finish.cleanup)
+command(app, "sweep")(sweep.sweep)
 command(app, "set")(create.change)
 command(app, "remove")(remove.remove)
 command(app, "recover")(remove.recover)

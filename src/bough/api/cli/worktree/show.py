@@ -19,6 +19,8 @@ from bough.api.cli.worktree.find import WorktreeId
 
 # How many seconds a list waits for files to be compared.
 SURVEY_WITHIN = 5
+# How many seconds it waits for folders to be measured.
+MEASURE_WITHIN = 10
 
 
 def list_worktrees(
@@ -30,6 +32,7 @@ def list_worktrees(
         ),
     ] = None,
     removed: Annotated[bool, typer.Option("--removed", help="List removed worktrees instead.")] = False,
+    disk: Annotated[bool, typer.Option("--disk", help="Measure and show how much disk each one uses.")] = False,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
@@ -41,9 +44,10 @@ def list_worktrees(
         rows: list[Json] = page["worktrees"]
         overlaps = _overlaps(ctx) if rows and not removed else {}
         requests = _requests(ctx) if rows and not removed else {}
+        sizes = _sizes(ctx) if rows and disk and not removed else None
         short_ids = short_forms([row["id"] for row in rows])
         output.table(
-            ("ID", "NAME", "BRANCH", "STATE", "AGE", "PATH"),
+            ("ID", "NAME", "BRANCH", "STATE", "AGE", *(("DISK",) if sizes is not None else ()), "PATH"),
             [
                 (
                     short_ids[row["id"]],
@@ -51,6 +55,7 @@ def list_worktrees(
                     brief(row["branch"] or "(detached)", 40),
                     _state(row) + overlaps.get(row["id"], "") + requests.get(row["id"], ""),
                     ago(row["removedAt"] or row["createdAt"]),
+                    *((sizes.get(row["id"], ""),) if sizes is not None else ()),
                     row["path"],
                 )
                 for row in rows
@@ -74,6 +79,12 @@ def _overlaps(ctx: CommandContext) -> dict[str, str]:
         more = f" +{len(names) - 1}" if len(names) > 1 else ""
         marks[item["worktreeId"]] = f", overlaps {brief(names[0], 20)}{more}"
     return marks
+
+
+def _sizes(ctx: CommandContext) -> dict[str, str]:
+    """Returns the disk use of each worktree that was measured in time."""
+    use: Json = ctx.client.get("/api/worktrees/disk", wait=MEASURE_WITHIN).value
+    return {item["worktreeId"]: f"{item['bytes'] / 1024**2:,.1f} MiB" for item in use["worktrees"]}
 
 
 def _requests(ctx: CommandContext) -> dict[str, str]:

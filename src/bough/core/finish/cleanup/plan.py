@@ -11,6 +11,7 @@ from bough.core.finish.merge import last_merge
 from bough.core.finish.requests import CleanupBody, Finished, counted
 from bough.core.store.sql import TASKS, WORKTREES
 from bough.core.store.transactions import Store
+from bough.core.worktrees.records import SessionUse
 from bough.core.worktrees.removal import refusals
 from bough.errors import Conflict
 from bough.git import worktrees as git
@@ -42,6 +43,8 @@ async def plan_cleanup(store: Store, caller: Caller, row: Worktree, repo: Repo, 
     """Returns the plan. Raises `Conflict` while sessions work there and, without force, if work is not committed or not
     merged."""
     usage = await store.read(lambda tx: _open_sessions(tx, row))
+    if not body.end_sessions and (error := refusals.in_use(row, await store.read(lambda tx: _active(tx, row)))):
+        raise error
     if not body.force:
         await store.read(lambda tx: refuse_turns(tx, row.path, caller))
         _refuse_prompts(usage)
@@ -84,6 +87,10 @@ def _branch_step(branch: str, row: Worktree, merged: str | None, body: CleanupBo
     if merged is None:
         return f"Keep branch {branch}: it is not merged."
     return f"Keep branch {branch}: Bough did not create it."
+
+
+async def _active(tx: Tx, row: Worktree) -> list[SessionUse]:
+    return await tx.all(WORKTREES.active_sessions, SessionUse, id=row.id, path=row.path)
 
 
 async def _open_sessions(tx: Tx, row: Worktree) -> _Open:

@@ -170,7 +170,7 @@ class Cleanups:
             if later and not decided.begun:
                 await self._check_folders(row, repo)
                 await plan_cleanup(self._store, by, row, repo, body)
-            await self._end_sessions(by, row, force=body.force)
+            await self._end_sessions(by, row, body)
             force = row.made_by_bough
             row = (await self._worktrees.remove(by, row.id, force=force, last_look=last_look)).worktree
         elif decided.tip is not None:
@@ -179,11 +179,14 @@ class Cleanups:
         finished.recovery_ref = row.recovery_ref
         return await until_available(lambda: self._record(caller, body, row, finished), "a cleanup", worktree=row.id)
 
-    async def _end_sessions(self, caller: Caller, row: Worktree, *, force: bool) -> None:
+    async def _end_sessions(self, caller: Caller, row: Worktree, body: CleanupBody) -> None:
         for session in await self._store.read(lambda tx: sessions_to_end(tx, row)):
+            if session.status == "active" and not body.end_sessions:
+                # It started meanwhile; the removal refuses.
+                continue
             if session.status == "active":
                 try:
-                    await self._control.complete(caller, session.id, force=force)
+                    await self._control.complete(caller, session.id, force=body.force)
                 except Conflict as error:
                     # Somebody else ended it meanwhile.
                     if error.code != "session_ended":

@@ -14,7 +14,7 @@ from playwright.async_api import Page, expect
 
 from tests.api.worktree_helpers import branches, commit, head
 from tests.support.repos import git
-from tests.web.helpers.site import PHONE, Site
+from tests.web.helpers.site import Site
 
 SHOTS = os.environ.get("BOUGH_FINISH_SHOTS")
 
@@ -185,7 +185,7 @@ async def test_finished_work_is_cleaned_up_in_the_page(site: Site, page: Page) -
     await expect(dialog.get_by_text("End 1 active session: Add a greeting.")).to_be_visible()
     await expect(dialog.get_by_text("Delete branch feature/clean: main contains its work.")).to_be_visible()
     await shoot(page, "cleanup")
-    await page.set_viewport_size(PHONE)
+    await page.set_viewport_size({"width": 390, "height": 844})
     await shoot(page, "cleanup-phone")
     await dialog.get_by_role("button", name="Clean up", exact=True).click()
     await expect(dialog).to_be_hidden()
@@ -208,7 +208,7 @@ async def test_failed_checks_are_sent_from_the_page(site: Site, page: Page) -> N
     await expect(dialog.get_by_text("Please name it.")).to_be_visible()
     await shoot(page, "checks")
     await page.emulate_media(color_scheme="dark")
-    await page.set_viewport_size(PHONE)
+    await page.set_viewport_size({"width": 390, "height": 844})
     await shoot(page, "checks-phone-dark")
     await dialog.get_by_role("button", name="Send to the session").click()
     await expect(dialog.get_by_role("button", name="Send to the session")).to_be_hidden()

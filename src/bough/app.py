@@ -51,6 +51,7 @@ from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
 from bough.core.sessions.purge import Purging
 from bough.core.sessions.resume import Resuming
+from bough.core.sessions.retry import Retrying
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -182,6 +183,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         disk=DiskMeter(store, settings),
         health=HealthCheck(store, settings),
         resuming=Resuming(store, settings, tasks, control, runner.parked),
+        retrying=Retrying(store, tasks, control),
         overlaps=OverlapSurvey(store, runner.checkpoints),
         progress=ProgressSurvey(store, runner.checkpoints),
         file_names=FileNames(store, runner.checkpoints.check_folder),
@@ -203,7 +205,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         checkpoints=runner.checkpoints,
         changes=changes,
         restoring=Restoring(store, runner.checkpoints),
-        reviews=Reviews(store, settings, runner.checkpoints, changes, tasks),
+        reviews=Reviews(store, settings, runner.checkpoints, changes, tasks, control),
         pruning=Pruning(store, settings),
         control=control,
         modes=Modes(store, catalog, agents),

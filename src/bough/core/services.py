@@ -39,6 +39,7 @@ from bough.core.sessions.control import Control
 from bough.core.sessions.mark import Marking
 from bough.core.sessions.purge import Purging
 from bough.core.sessions.resume import Resuming
+from bough.core.sessions.retry import Retrying
 from bough.core.sessions.service import Sessions
 from bough.core.sessions.tasks import Tasks
 from bough.core.sessions.with_worktree import WorktreeSessions
@@ -92,6 +93,7 @@ class Services:
     check_poller: CheckPoller
     health: HealthCheck
     resuming: Resuming
+    retrying: Retrying
     overlaps: OverlapSurvey
     progress: ProgressSurvey
     file_names: FileNames

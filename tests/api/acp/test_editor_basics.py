@@ -58,9 +58,34 @@ async def test_an_editor_makes_room(tmp_path: Path) -> None:
         first = await editor.open()
         with pytest.raises(Refused, match="makeRoom: true"):
             await editor.open()
-        second = await editor.open(makeRoom=True)
+        new = {"cwd": str(editor.repo), "mcpServers": [], "_meta": {"bough": {"agent": "demo", "makeRoom": True}}}
+        opened = await editor.request("session/new", new)
+        second = opened["sessionId"]
+        assert opened["_meta"]["bough"]["madeRoom"]["id"] == first
         states = {row["id"]: row["status"] for row in (await server.client.get("/api/sessions"))["sessions"]}
         assert states == {first: "completed", second: "active"}
+
+
+async def test_an_editors_prompt_makes_room(tmp_path: Path) -> None:
+    """T5, C2: At the limit a prompt to an ended session is refused with what to do; with `makeRoom` the idle one is
+    completed and its agent ended, and the answer names it. An unknown field is refused."""
+    async with serving(tmp_path, max_sessions=1) as server, editing(server) as editor:
+        first = await editor.open()
+        second = await editor.open(makeRoom=True)
+        await server.client.ask(second, "hello")
+        prompt = {"sessionId": first, "prompt": [{"type": "text", "text": "[[say hi]]"}]}
+        with pytest.raises(Refused, match="makeRoom: true"):
+            await editor.request("session/prompt", prompt)
+        with pytest.raises(Refused, match=r"_meta\.bough"):
+            await editor.request("session/prompt", prompt | {"_meta": {"bough": {"room": True}}})
+        answer = await editor.request("session/prompt", prompt | {"_meta": {"bough": {"makeRoom": True}}})
+        assert (answer["stopReason"], answer["_meta"]["bough"]["madeRoom"]["id"]) == ("end_turn", second)
+        assert server.services.runner.agents.get(second) is None
+        states = {row["id"]: row["status"] for row in (await server.client.get("/api/sessions"))["sessions"]}
+        assert states == {first: "active", second: "completed"}
+        # An active session needs no room.
+        again = await editor.request("session/prompt", prompt | {"_meta": {"bough": {"makeRoom": True}}})
+        assert again == {"stopReason": "end_turn"}
 
 
 async def test_a_refused_session_registers_no_repo(server: Running, editor: Editor) -> None:

@@ -13,6 +13,7 @@ from bough.core.store.sql import EVENTS, SESSIONS
 from bough.errors import Busy
 from bough.model.session import Caller
 from tests.api.error_responses import Json, refused
+from tests.support.client import Client
 from tests.support.faults import failing
 from tests.support.server import Running, serving
 
@@ -98,37 +99,57 @@ async def test_room_is_made(tmp_path: Path) -> None:
         assert (await client.get(f"/api/sessions/{busy['id']}"))["status"] == "active"
 
 
-@pytest.mark.parametrize("path", ["resume", "prompt"])
-async def test_room_is_made_for_a_resumed_session(tmp_path: Path, path: str) -> None:
-    """T5, T2: Resuming with `makeRoom`, with a prompt or without, completes the root that has been idle longest and
-    ends its agent; a repeat of the request ends no other, and an active session needs no room."""
+# A request that resumes an ended session, with the fields of its body.
+REOPENING: dict[str, Json] = {
+    "/api/sessions/{session}/resume": {},
+    "/api/sessions/{session}/prompt": {"text": "[[say hi]]", "resume": True},
+    "/api/tasks/{task}/retry": {},
+    "/api/reviews/session/{session}/send": {"resume": True},
+}
+
+
+async def commented(client: Client, repo_id: str) -> tuple[Json, Json]:
+    """Returns a session whose last turn failed after a message with a draft of a comment, and that turn's task."""
+    session = await client.session(repo_id)
+    task = await client.ask(session["id"], "[[say a]] [[fail no]]")
+    assert task["status"] == "failed"
+    messages = await client.get(f"/api/sessions/{session['id']}/messages")
+    text = next(item["id"] for item in messages if item["role"] == "agent" and item["content"]["type"] == "text")
+    await client.post(f"/api/reviews/session/{session['id']}/comments", {"messageId": text, "body": "No."})
+    return session, task
+
+
+@pytest.mark.parametrize("address", REOPENING)
+async def test_room_is_made_for_a_resumed_session(tmp_path: Path, address: str) -> None:
+    """T5, T2: Resuming with `makeRoom`, with a prompt, a repeated one, a review or without, completes the root that has
+    been idle longest and ends its agent; a repeat of the request ends no other."""
     async with serving(tmp_path, max_sessions=2) as server:
         client = server.client
         repo = await client.repo(server.repo())
-        ended = await client.session(repo["id"])
+        ended, failed = await commented(client, repo["id"])
         await client.post(f"/api/sessions/{ended['id']}/complete")
         idle = await client.session(repo["id"], title="idle")
         await client.ask(idle["id"], "hello")
         busy = await client.session(repo["id"], initialPrompt="[[hang]]")
-        body = {"makeRoom": True, "idempotencyKey": "once"} | (
-            {"text": "[[say hi]]", "resume": True} if path == "prompt" else {}
-        )
-        expect = 202 if path == "prompt" else 200
-        answer = await client.post(f"/api/sessions/{ended['id']}/{path}", body, expect=expect)
+        url, fields = address.format(session=ended["id"], task=failed["id"]), REOPENING[address]
+        refusal = refused(await client.http.post(url, json=fields), 429, "too_many_sessions")
+        assert "makeRoom: true" in refusal["message"]
+        body = fields | {"makeRoom": True, "idempotencyKey": "once"}
+        expect = 200 if url.endswith("/resume") else 202
+        answer = await client.post(url, body, expect=expect)
         assert (answer["madeRoom"]["id"], answer["madeRoom"]["title"]) == (idle["id"], "idle")
-        assert await client.post(f"/api/sessions/{ended['id']}/{path}", body, expect=expect) == answer
+        assert await client.post(url, body, expect=expect) == answer
         made = await client.get(f"/api/sessions/{idle['id']}")
         assert (made["status"], made["metadata"]["reason"]) == ("completed", "made_room")
         assert server.services.runner.agents.get(idle["id"]) is None
         states = [(await client.get(f"/api/sessions/{item['id']}"))["status"] for item in (ended, busy)]
         assert states == ["active", "active"]
         tasks = (await client.get(f"/api/sessions/{ended['id']}/tasks"))["tasks"]
-        statuses = [(await client.wait_task(task["id"]))["status"] for task in tasks]
-        assert statuses == (["completed"] if path == "prompt" else [])
-        again = await client.post(
-            f"/api/sessions/{ended['id']}/{path}", body | {"idempotencyKey": "twice"}, expect=expect
-        )
-        assert again.get("madeRoom") is None
+        statuses = [(await client.wait_task(task["id"]))["status"] for task in tasks[1:]]
+        assert statuses == {"resume": [], "retry": ["failed"]}.get(url.rpartition("/")[2], ["completed"])
+        # An active session needs no room.
+        again = await client.http.post(url, json=body | {"idempotencyKey": "twice"})
+        assert again.json().get("madeRoom") is None
         entries = (await client.get("/api/audit?action=session.completed"))["entries"]
         assert (idle["id"], {"reason": "made_room"}) in [(entry["sessionId"], entry["details"]) for entry in entries]
 
@@ -138,11 +159,12 @@ async def test_a_session_that_cannot_be_resumed_makes_no_room(tmp_path: Path) ->
     async with serving(tmp_path, max_sessions=1) as server:
         client = server.client
         repo = await client.repo(server.repo())
-        ended = await client.session(repo["id"])
+        ended, failed = await commented(client, repo["id"])
         await client.post(f"/api/sessions/{ended['id']}/complete")
         other = await client.session(repo["id"], initialPrompt="[[hang]]")
-        for path, body in (("resume", {}), ("prompt", {"text": "hello", "resume": True})):
-            answer = await client.http.post(f"/api/sessions/{ended['id']}/{path}", json=body | {"makeRoom": True})
+        for address, body in REOPENING.items():
+            url = address.format(session=ended["id"], task=failed["id"])
+            answer = await client.http.post(url, json=body | {"makeRoom": True})
             assert "none of them idle" in refused(answer, 429, "too_many_sessions")["message"]
         # Without `resume`, an ended session takes no prompt at all.
         body = {"text": "hello", "makeRoom": True}

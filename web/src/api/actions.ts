@@ -49,9 +49,10 @@ export const patchTask = (taskId: string, body: Schemas["TaskPatch"]) =>
   dataOf(api.PATCH("/api/tasks/{taskId}", { params: { path: { taskId } }, body }));
 export const cancelTask = (taskId: string) =>
   dataOf(api.DELETE("/api/tasks/{taskId}", { params: { path: { taskId } } }));
-/** Sends the prompt of a failed or cancelled task again, with its files. */
+/** Sends the prompt of a failed or cancelled task again, with its files. A session that has ended is resumed, at the limit in
+ * the place of one that is idle (T5). */
 export const retryTask = (taskId: string) =>
-  dataOf(api.POST("/api/tasks/{taskId}/retry", { params: { path: { taskId } } }));
+  dataOf(api.POST("/api/tasks/{taskId}/retry", { params: { path: { taskId } }, body: { makeRoom: true } }));
 export const restoreTask = (taskId: string, body: Schemas["RestoreBody"]) =>
   dataOf(api.POST("/api/tasks/{taskId}/restore", { params: { path: { taskId } }, body }));
 export const restoreCheckpoint = (checkpointId: string, body: Schemas["RestoreCheckpoint"] = {}) =>
@@ -102,7 +103,8 @@ export const viewFile = (
   subjectId: string,
   body: Schemas["ViewedFile"],
 ) => dataOf(api.PUT("/api/reviews/{kind}/{subjectId}/viewed", { params: review(kind, subjectId), body }));
-/** Sends all comments of a draft as one prompt. The same `key` means the same draft, so it is never sent twice. */
+/** Sends all comments of a draft as one prompt, as `promptSession` does. The same `key` means the same draft, so it is never
+ * sent twice. */
 export const sendReview = (
   kind: "worktree" | "session" | "task",
   subjectId: string,
@@ -112,7 +114,7 @@ export const sendReview = (
   dataOf(
     api.POST("/api/reviews/{kind}/{subjectId}/send", {
       params: { ...review(kind, subjectId), header: { "Idempotency-Key": key } },
-      body,
+      body: { ...REOPEN, ...body },
     }),
   );
 

@@ -123,6 +123,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     "LastTask": {"error": TASK["error"]},
     "Task": TASK,
     "TaskWithFiles": TASK,
+    "PromptedTask": TASK,
     "Message": {
         "content": {
             "type": "object",

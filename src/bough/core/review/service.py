@@ -16,7 +16,9 @@ from bough.core.review.files import MOST_FILES, ChangedFiles, FileReview, Review
 from bough.core.review.places import Place, Places
 from bough.core.review.prompt import review_prompt
 from bough.core.review.subjects import TABLES, Subject, Subjects, find_subject, sessions_of
+from bough.core.sessions.control import Control
 from bough.core.sessions.tasks import Tasks
+from bough.core.state.admission import MadeRoom
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
@@ -66,19 +68,23 @@ class ReviewComments(msgspec.Struct, rename="camel"):
 
 class SendReview(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Sends the draft to a session that works in the subject's folder; `note` begins the prompt. An ended session is
-    refused unless `resume` is set."""
+    refused unless `resume` is set. At the limit on sessions, `makeRoom` then completes the one that has been idle
+    longest."""
 
     session_id: str | None = None
     note: str = ""
     resume: bool = False
+    make_room: bool = False
     idempotency_key: str | None = None
 
 
 class SentReview(msgspec.Struct, rename="camel"):
-    """The prompt that carries the comments, and how many it carries."""
+    """The prompt that carries the comments, how many it carries, and the session that was completed to make room for
+    the one that it reopened."""
 
     task: Task
     comments: int
+    made_room: MadeRoom | None = None
 
 
 class _TaskStatus(msgspec.Struct):
@@ -90,12 +96,19 @@ class Reviews:
     """Shows reviews and keeps the drafts of people."""
 
     def __init__(
-        self, store: Store, settings: Settings, checkpoints: Checkpoints, changes: Changes, tasks: Tasks
+        self,
+        store: Store,
+        settings: Settings,
+        checkpoints: Checkpoints,
+        changes: Changes,
+        tasks: Tasks,
+        control: Control,
     ) -> None:
         self._store = store
         self._settings = settings
         self._subjects = Subjects(store, checkpoints, changes)
         self._tasks = tasks
+        self._control = control
         self._files = ChangedFiles()
 
     async def get(self, caller: Caller, kind: SubjectKind, subject_id: str) -> Review:
@@ -212,7 +225,7 @@ class Reviews:
         one transaction, so no comment is lost or sent twice."""
         drafts.person_of(caller)
         scope = RecordScope("reviews.send", TABLES[kind], subject_id)
-        request = [body.session_id, body.note, body.resume]
+        request = [body.session_id, body.note, body.resume, *(["makeRoom"] if body.make_room else [])]
         if (answer := await self._store.stored_answer(caller, scope, request, SentReview)) is not None:
             return answer
         subject, recipient = await self._store.read(lambda tx: _recipient(tx, kind, subject_id, body.session_id))
@@ -226,12 +239,17 @@ class Reviews:
                 raise Conflict("draft_empty", "There are no comments to send. Add one first.")
             text = review_prompt([_at(row, places.get(row.id)) for row in rows], body.note, _outdated(places))
             prompt = checked_prompt(text, self._settings.max_prompt)
-            task = await self._tasks.add(change, caller, session, prompt, escaped, resume=body.resume)
+            session, made_room = await self._tasks.open(
+                change, caller, session, escaped, resume=body.resume, make_room=body.make_room
+            )
+            task = await self._tasks.queue(change, caller, session, prompt)
             for row in rows:
                 await change.tx.run(REVIEWS.sent, id=row.id, task_id=task.id, now=change.now)
-            return SentReview(task, len(rows))
+            return SentReview(task, len(rows), made_room)
 
-        return await self._store.write_once(caller, scope, request, SentReview, work)
+        sent = await self._store.write_once(caller, scope, request, SentReview, work)
+        await self._control.end_agent_of(sent.made_room)
+        return sent
 
     async def _places(self, caller: Caller, subject: Subject) -> dict[str, Place | None]:
         """Returns where the lines of the caller's draft are now, for the agent that looks there; None for lines that

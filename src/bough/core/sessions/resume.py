@@ -7,7 +7,7 @@ import msgspec
 from bough.core.sessions.control import Control
 from bough.core.sessions.requests import PromptedTask, ResumedSession
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import agent_limits, interruption
+from bough.core.state import interruption
 from bough.core.state.admission import readmit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
@@ -15,7 +15,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.files import NewFiles
 from bough.core.turns.parking import ParkedAccounts
 from bough.model.session import Caller, Session
-from bough.model.task import Task, When
+from bough.model.task import When
 from bough.settings import Settings
 
 
@@ -77,19 +77,3 @@ class Resuming:
         if first is not None:
             await self._control.settle(task.session_id)
         return task
-
-    async def retry(self, caller: Caller, task_id: str) -> Task:
-        """Tries a parked turn now, with all others of its agent's account (Q6); queues the prompt of a failed or
-        stopped turn once more, as `Tasks.retry` does."""
-        if (await self._tasks.get(task_id)).parked is None:
-            return await self._tasks.retry(caller, task_id)
-
-        async def work(change: Change) -> Task:
-            task = await records.task(change.tx, task_id)
-            if task.parked is not None:
-                await interruption.release(change, task)
-                await agent_limits.try_parked(change, task.session_id)
-                change.audit(caller, "session.resumed", session_id=task.session_id, subject_id=task.id)
-            return await change.shown(await records.task(change.tx, task.id))
-
-        return await self._store.write(work)

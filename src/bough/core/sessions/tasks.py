@@ -18,22 +18,18 @@ from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
 from bough.core.store.session_secrets import prompt_redactor, shown_task
-from bough.core.store.sql import MESSAGES, TASKS, TREES
+from bough.core.store.sql import MESSAGES, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files as prompt_files
 from bough.core.transcripts.files import NewFiles
 from bough.errors import Conflict, Denied, Invalid, NotFound
 from bough.git.workspace import check_workspace
 from bough.model.file import File
-from bough.model.message import QUEUED_BASE, Message, file_infos, raw, user_text
+from bough.model.message import QUEUED_BASE, Message, user_text
 from bough.model.session import Caller, Session
 from bough.model.task import STEERED, TASK_STATUSES, Source, Task, When
-from bough.model.values.ids import new_id
 from bough.settings import Settings
 from bough.storage.backend import Tx
-
-# Statuses of tasks whose prompt can be sent again.
-RETRIED = ("failed", "cancelled")
 
 
 class Tasks:
@@ -69,11 +65,11 @@ class Tasks:
 
         async def work(change: Change) -> PromptedTask:
             session = await records.session(change.tx, session_id)
-            session, made_room = await self._open(change, caller, session, escaped, resume=resume, make_room=make_room)
+            session, made_room = await self.open(change, caller, session, escaped, resume=resume, make_room=make_room)
             if first is not None:
                 session = await first(change, session)
             turn = await self._turn_to_steer(change.tx, session) if when == "now" else None
-            task = await self._queue(change, caller, session, prompt, attached)
+            task = await self.queue(change, caller, session, prompt, attached)
             if turn is not None:
                 task = await change.shown(await steering.begin(change, task, turn))
             elif when != "next":
@@ -85,48 +81,7 @@ class Tasks:
         request += [when] if when != "next" else []
         return await self._store.write_once(caller, scope, request, PromptedTask, work)
 
-    async def retry(self, caller: Caller, task_id: str) -> Task:
-        """Queues the prompt of a failed or stopped turn once more, with its files. An ended session is resumed.
-        The copy keeps its author: whoever repeats an agent's words does not make them their own (Q1)."""
-        escaped = await self.escaped((await self.get(task_id)).session_id)
-
-        async def work(change: Change) -> Task:
-            task = await records.task(change.tx, task_id)
-            if task.status not in RETRIED:
-                raise Conflict(
-                    "task_not_failed",
-                    f"Task {task.id} is {task.status}; only a failed or cancelled task can be tried again.",
-                    status=task.status,
-                )
-            session = await records.session(change.tx, task.session_id)
-            attached = await prompt_files.of_task(change.tx, task.id)
-            copies = [msgspec.structs.replace(file, id=new_id()) for file in attached]
-            repeated = None if caller.kind == "session" else task
-            queued = await self.add(
-                change, caller, session, task.prompt, escaped, resume=True, files=copies, repeated=repeated
-            )
-            return await change.shown(queued)
-
-        return await self._store.write_once(caller, RecordScope("tasks.retry", "tasks", task_id), None, Task, work)
-
-    async def add(
-        self,
-        change: Change,
-        caller: Caller,
-        session: Session,
-        prompt: str,
-        escaped: Denied | None,
-        *,
-        resume: bool = False,
-        files: Sequence[File] = (),
-        repeated: Task | None = None,
-    ) -> Task:
-        """Queues a checked prompt in a transaction, or raises why the session takes none. `escaped` is the result of
-        looking at its folder before; `repeated` is the task whose prompt and author this one repeats."""
-        session, _ = await self._open(change, caller, session, escaped, resume=resume, make_room=None)
-        return await self._queue(change, caller, session, prompt, files, repeated)
-
-    async def _open(
+    async def open(
         self,
         change: Change,
         caller: Caller,
@@ -136,7 +91,8 @@ class Tasks:
         resume: bool,
         make_room: bool | None,
     ) -> tuple[Session, MadeRoom | None]:
-        """Returns the session once it takes prompts, and the session that was completed to make room for it."""
+        """Returns the session once it takes prompts, in a transaction, and the session that was completed to make room
+        for it; raises why it takes none. `escaped` is the result of looking at its folder before."""
         session_lifecycle.refuse_side_question(session)
         if escaped is not None:
             raise escaped
@@ -163,23 +119,19 @@ class Tasks:
             )
         return turn
 
-    async def _queue(
-        self,
-        change: Change,
-        caller: Caller,
-        session: Session,
-        prompt: str,
-        files: Sequence[File],
-        repeated: Task | None = None,
+    async def queue(
+        self, change: Change, caller: Caller, session: Session, prompt: str, files: Sequence[File] = ()
     ) -> Task:
-        """Queues a prompt, or `repeated` once more."""
-        await check_room(change, session, self._settings.max_queue)
-        if repeated is not None:
-            return await _enqueue_again(change, session, repeated, files, caller)
+        """Queues a checked prompt at an open session, in a transaction."""
+        await self.check_room(change, session)
         source: Source = "session" if caller.kind == "session" else "schedule" if caller.kind == "system" else "user"
         sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
         task = await enqueue(change, session, sent, source=source, from_session=caller.id, files=files, caller=caller)
         return task if sent == prompt else await change.shown(task)
+
+    async def check_room(self, change: Change, session: Session) -> None:
+        """Raises `Busy` if the session's queue is full."""
+        await check_room(change, session, self._settings.max_queue)
 
     async def escaped(self, session_id: str) -> Denied | None:
         """Returns the error if a session's folder leads outside the workspace root by now. Looks before the
@@ -298,30 +250,6 @@ class Tasks:
                 status=task.status,
             )
         return task
-
-
-async def _enqueue_again(change: Change, session: Session, task: Task, files: Sequence[File], caller: Caller) -> Task:
-    """Queues a prompt with the author and the entry in the transcript that it had before. A person who sends it lets
-    the tree go on, as any prompt of theirs does."""
-    entries = await change.tx.all(MESSAGES.of_task, Message, task_id=task.id)
-    content: dict[str, Any] = next(
-        (msgspec.json.decode(entry.content) for entry in entries if entry.role == "user"), {"type": "text"}
-    )
-    content["text"] = task.prompt
-    if files:
-        content["files"] = file_infos(files)
-    if task.source_session_id is not None:
-        await change.tx.run(TREES.attend, root=session.root_session_id, now=change.now)
-    return await enqueue(
-        change,
-        session,
-        task.prompt,
-        source=task.source,
-        from_session=task.source_session_id,
-        content=raw(content),
-        files=files,
-        caller=caller,
-    )
 
 
 def _parse_statuses(text: str | None) -> tuple[str, ...]:

@@ -54,8 +54,9 @@ async def test_a_session_in_the_current_folder(server: Running) -> None:
 
 
 async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
-    """T5, O5: At the limit, `session new`, `resume` and `prompt --resume` complete the session that has been idle
-    longest and say which one; with `--no-make-room` they are refused and say what to do."""
+    """T5, O5: At the limit, `session new`, `resume`, `prompt --resume`, `task retry` and `review send --resume`
+    complete the session that has been idle longest and say which one; with `--no-make-room` they are refused and say
+    what to do."""
     async with serving(tmp_path, max_sessions=1) as server:
         folder, data = server.repo("here"), str(server.data)
         first = await bough("session", "new", "--title", "the first", "--json", cwd=folder, BOUGH_DATA=data)
@@ -73,6 +74,21 @@ async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
         assert (resumed.code, json.loads(resumed.out)["madeRoom"]["id"][-8:]) == (0, second_id)
         prompted = await bough("session", "prompt", second_id, "hello", "--resume", cwd=folder, BOUGH_DATA=data)
         assert (prompted.code, f"To make room, completed session {short_id} (the first)" in prompted.err) == (0, True)
+
+        # Each of the two resumes the first session in the place of the second, which is resumed again after it.
+        client, review = server.client, ("--session", short_id)
+        await bough("session", "resume", short_id, cwd=folder, BOUGH_DATA=data)
+        first_id = json.loads(first.out)["id"]
+        task = await client.ask(first_id, "[[write a.txt one]] [[fail no]]")
+        assert (await bough("review", "comment", "a.txt:1", "Why?", *review, cwd=folder, BOUGH_DATA=data)).code == 0
+        for words in (("task", "retry", task["id"]), ("review", "send", *review, "--to", short_id, "--resume")):
+            await bough("session", "resume", second_id, cwd=folder, BOUGH_DATA=data)
+            refusal = await bough(*words, "--no-make-room", cwd=folder, BOUGH_DATA=data)
+            assert (refusal.code, "limit is 1" in refusal.err) == (1, True)
+            sent = await bough(*words, cwd=folder, BOUGH_DATA=data)
+            assert (sent.code, f"To make room, completed session {second_id}" in sent.err) == (0, True)
+            tasks = (await client.get(f"/api/sessions/{first_id}/tasks"))["tasks"]
+            await client.wait_task(tasks[-1]["id"])
 
 
 async def test_a_refused_session_registers_no_repo(server: Running) -> None:

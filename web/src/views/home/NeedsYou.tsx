@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Check, CircleX, RotateCw } from "lucide-react";
 import { useState } from "react";
-import { retryTask, runRequest, seeSession } from "@/api/actions";
+import { runRequest, seeSession } from "@/api/actions";
 import { lastTextQuery, useMay } from "@/api/queries";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
@@ -10,6 +10,7 @@ import { Button, ButtonLink } from "@/ui/controls/Button";
 import { StateMark } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
+import { retry } from "@/views/forms/layout/toastMadeRoom";
 import css from "./Home.module.css";
 import { FocusableItem, HomeItem } from "./HomeItem";
 import { canRetry, errorMessage, type HomeData, type HomeSession } from "./summaries";
@@ -63,9 +64,9 @@ function SeenButton({ sessionId, label }: { sessionId: string; label: string }) 
 
 function Failed({ session }: { session: HomeSession }) {
   const [busy, setBusy] = useState(false);
-  const retry = async () => {
+  const tryAgain = async () => {
     setBusy(true);
-    await runRequest(() => retryTask(session.lastTask!.id));
+    await retry(session.lastTask!.id);
     setBusy(false);
   };
   return (
@@ -78,7 +79,7 @@ function Failed({ session }: { session: HomeSession }) {
       actions={
         <>
           {canRetry(session) && (
-            <Button size="small" icon={<RotateCw />} busy={busy} onClick={() => void retry()}>
+            <Button size="small" icon={<RotateCw />} busy={busy} onClick={() => void tryAgain()}>
               Try again
             </Button>
           )}

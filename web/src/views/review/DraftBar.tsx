@@ -10,6 +10,7 @@ import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Select } from "@/ui/controls/Field";
 import { toast, toastError } from "@/ui/feedback/toast";
+import { toastMadeRoom } from "@/views/forms/layout/toastMadeRoom";
 import css from "./DraftBar.module.css";
 
 interface Recipient {
@@ -47,8 +48,9 @@ export function DraftBar({
     key.current ??= crypto.randomUUID();
     setBusy(true);
     try {
-      const sent = await sendReview(kind, subjectId, { sessionId: recipient.id, resume: true }, key.current);
+      const sent = await sendReview(kind, subjectId, { sessionId: recipient.id }, key.current);
       key.current = null;
+      toastMadeRoom(sent);
       toast(`Sent ${plural(sent.comments, "comment")} as one prompt.`, {
         ...(offerToOpen && {
           action: { label: "Open session", run: () => navigate(routes.session(sent.task.sessionId)) },

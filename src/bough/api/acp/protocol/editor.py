@@ -35,6 +35,7 @@ from bough.api.acp.view.attachment import AttachmentCallbacks
 from bough.api.acp.view.projection import Update
 from bough.core.events.subscriber_buffer import Dropped
 from bough.core.services import Services
+from bough.core.sessions.requests import OpenedSession
 from bough.errors import BoughError
 from bough.model.session import Caller, Session
 
@@ -88,7 +89,7 @@ class Editor:
             "session/set_mode": self._methods.set_mode,
             "session/set_config_option": self._methods.set_option,
         }
-        self._creators: dict[str, Callable[[msgspec.Raw], Awaitable[Session]]] = {
+        self._creators: dict[str, Callable[[msgspec.Raw], Awaitable[OpenedSession]]] = {
             "session/new": self._methods.new,
             "session/fork": self._methods.fork,
         }
@@ -206,7 +207,8 @@ class Editor:
         if method in self._answers:
             return await self._answers[method](params), None
         created = await self._creators[method](params)
-        return {"sessionId": created.id, **self._methods.opened(created)}, created
+        session = created.session
+        return {"sessionId": session.id, **self._methods.opened(session, created.made_room)}, session
 
     async def _initialize(self, params: msgspec.Raw) -> Json:
         request = acp_params.read(params, wire.EditorInitialize)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 import msgspec
 
 from bough import __version__
-from bough.agents.acp_params import Pair
+from bough.agents.acp_params import Pair, ReceivedPrompt
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
+from bough.core.state.admission import MadeRoom
 from bough.core.transcripts.files import NewFile
 from bough.model.file import is_plain_name
 from bough.model.session import PermissionMode
@@ -30,6 +31,9 @@ AUTH: list[Json] = [
         "description": "`bough acp` finds it on the server's machine; elsewhere set BOUGH_URL and BOUGH_TOKEN.",
     }
 ]
+
+
+Settings = TypeVar("Settings", bound=msgspec.Struct)
 
 
 class _Params(msgspec.Struct, rename="camel", kw_only=True):
@@ -61,6 +65,17 @@ class SessionSettings(_Params, forbid_unknown_fields=True):
     title: str | None = None
     confirm_folder: bool = False
     make_room: bool = False
+
+
+class PromptSettings(_Params, forbid_unknown_fields=True):
+    """Optional settings in `_meta.bough` of a prompt. At the limit on sessions, `makeRoom` completes the one that has
+    been idle longest if the prompt resumes a session that has ended."""
+
+    make_room: bool = False
+
+
+class EditorPrompt(ReceivedPrompt):
+    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
 class EditorInitialize(_Params):
@@ -98,10 +113,23 @@ class _Image(_Params):
 
 
 def read_settings(meta: dict[str, Any] | None) -> SessionSettings:
+    return _read_meta(meta, SessionSettings)
+
+
+def read_prompt_settings(meta: dict[str, Any] | None) -> PromptSettings:
+    return _read_meta(meta, PromptSettings)
+
+
+def _read_meta(meta: dict[str, Any] | None, kind: type[Settings]) -> Settings:
     try:
-        return msgspec.convert((meta or {}).get("bough") or {}, SessionSettings)
+        return msgspec.convert((meta or {}).get("bough") or {}, kind)
     except msgspec.ValidationError as error:
         raise RpcError(INVALID_PARAMS, f"Invalid params: _meta.bough: {error}") from error
+
+
+def made_room_meta(made_room: MadeRoom | None) -> Json:
+    """Returns the part of an answer that names the session that was completed to make room, if there was one."""
+    return {"madeRoom": msgspec.to_builtins(made_room)} if made_room is not None else {}
 
 
 def read_prompt(blocks: list[dict[str, Any]]) -> tuple[str, list[NewFile]]:

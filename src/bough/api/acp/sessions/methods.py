@@ -15,7 +15,9 @@ from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts
 from bough.api.acp.view import options
 from bough.core.services import Services
+from bough.core.sessions.requests import OpenedSession
 from bough.core.sessions.service import SessionFilter, SessionPatch
+from bough.core.state.admission import MadeRoom
 from bough.core.store.decode import decoded
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
@@ -36,13 +38,14 @@ class Methods:
         # Called with every session that the editor closes.
         self.closed: Callable[[str], Awaitable[None]] | None = None
 
-    async def new(self, params: msgspec.Raw) -> Session:
+    async def new(self, params: msgspec.Raw) -> OpenedSession:
         request = acp_params.read(params, wire.NewSessionParams)
         return await workspace.open_session(self._services, self._caller, self.editor, request)
 
-    async def fork(self, params: msgspec.Raw) -> Session:
+    async def fork(self, params: msgspec.Raw) -> OpenedSession:
         request = acp_params.read(params, wire.ExistingSession)
-        return await workspace.fork_session(self._services, self._caller, self.editor, request)
+        fork = await workspace.fork_session(self._services, self._caller, self.editor, request)
+        return OpenedSession(fork, None)
 
     async def load(self, params: msgspec.Raw) -> Json:
         return await self._open(params, replay=True)
@@ -58,12 +61,12 @@ class Methods:
             await self._open_sessions.offer(attachment)
         return self.opened(attachment.session)
 
-    def opened(self, session: Session) -> Json:
-        """Returns what the editor learns about an opened session."""
+    def opened(self, session: Session, made_room: MadeRoom | None = None) -> Json:
+        """Returns what the editor learns about an opened session, and about the one that made room for it."""
         return {
             "modes": options.modes(session),
             "configOptions": options.options(session, self._services.catalog),
-            "_meta": {"bough": _lineage(session) | {"cwd": session.cwd}},
+            "_meta": {"bough": _lineage(session) | {"cwd": session.cwd} | wire.made_room_meta(made_room)},
         }
 
     async def list(self, params: msgspec.Raw) -> Json:

@@ -19,6 +19,7 @@ from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.workspace import find_session
 from bough.api.acp.view.attachment import Attachment
 from bough.core.services import Services
+from bough.core.sessions.requests import PromptedTask
 from bough.core.transcripts.files import NewFile
 from bough.errors import Conflict
 from bough.model.session import Caller, Session
@@ -52,7 +53,8 @@ class Prompts:
         self._waited = waited
 
     async def prompt(self, params: msgspec.Raw) -> Json:
-        request = acp_params.read(params, acp_params.ReceivedPrompt)
+        request = acp_params.read(params, wire.EditorPrompt)
+        settings = wire.read_prompt_settings(request.meta)
         text, files = wire.read_prompt(request.prompt)
         command = slash_commands.find(text)
         if command is not None and files:
@@ -60,11 +62,12 @@ class Prompts:
         async with self._open_sessions.order(request.session_id):
             session = await find_session(self._services, request.session_id)
             attachment = await self._open_sessions.watch(session)
-            task = await self._queue(attachment, text, files) if command is None else None
+            task = await self._queue(attachment, text, files, settings) if command is None else None
         if command is not None:
             return await self._run_command(session, *command)
         assert task is not None
-        return await self._end(task)
+        answer, made_room = await self._end(task), wire.made_room_meta(task.made_room)
+        return answer | {"_meta": {"bough": made_room}} if made_room else answer
 
     async def _end(self, task: Task) -> Json:
         """Waits for the end of a turn."""
@@ -79,11 +82,15 @@ class Prompts:
             self._ends.pop(task.id, None)
             self._waited.get(task.session_id, set()).discard(task.id)
 
-    async def _queue(self, attachment: Attachment, text: str, files: list[NewFile]) -> Task:
+    async def _queue(
+        self, attachment: Attachment, text: str, files: list[NewFile], settings: wire.PromptSettings
+    ) -> PromptedTask:
         """Queues a prompt and marks it as this editor's before any update about it is sent."""
-        tasks, session_id = self._services.tasks, attachment.session.id
+        resuming, session_id, make_room = self._services.resuming, attachment.session.id, settings.make_room
         async with attachment.paused:
-            work = asyncio.create_task(tasks.prompt(self._caller, session_id, text, resume=True, files=files))
+            work = asyncio.create_task(
+                resuming.prompt(self._caller, session_id, text, resume=True, make_room=make_room, files=files)
+            )
             try:
                 task = await shielded(work)
             except asyncio.CancelledError:

@@ -9,6 +9,7 @@ from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import mcp_servers
 from bough.core.services import Services
 from bough.core.sessions.move import folder_within, move
+from bough.core.sessions.requests import OpenedSession
 from bough.core.sessions.service import NewSession, SessionPatch
 from bough.core.store.short_ids import missing
 from bough.core.trees.branch import NewBranch, NewBranchWorktree
@@ -30,7 +31,9 @@ class _Place(NamedTuple):
     worktree_id: str | None
 
 
-async def open_session(services: Services, caller: Caller, editor: str, request: wire.NewSessionParams) -> Session:
+async def open_session(
+    services: Services, caller: Caller, editor: str, request: wire.NewSessionParams
+) -> OpenedSession:
     """Creates a session in the editor's folder, or in a new worktree if the editor names a branch."""
     settings = wire.read_settings(request.meta)
     real = str(resolve_inside(services.settings.root_path, absolute(request.cwd), data=services.settings.data_path))
@@ -49,9 +52,9 @@ async def _create(
     request: wire.NewSessionParams,
     settings: wire.SessionSettings,
     place: _Place,
-) -> Session:
+) -> OpenedSession:
     worktree_id = place.worktree_id if settings.branch is None else None
-    created = await services.worktree_sessions.create(
+    return await services.worktree_sessions.create(
         caller,
         NewSession(
             repo_id=place.repo_id if worktree_id is None else None,
@@ -68,7 +71,6 @@ async def _create(
             mcp_server_ids=await mcp_servers.ids(services, caller, editor, request.mcp_servers),
         ),
     )
-    return created.session
 
 
 async def find_session(services: Services, session_id: str) -> Session:

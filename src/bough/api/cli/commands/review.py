@@ -15,6 +15,7 @@ from bough.api.cli.framework.completion import ids, names
 from bough.api.cli.framework.formats import brief, short, short_forms
 from bough.api.cli.framework.selectors import SESSION, WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
+from bough.api.cli.session.made_room import MakeRoom, note_made_room
 from bough.errors import Invalid
 
 app = typer.Typer(
@@ -151,10 +152,14 @@ def send(
     ] = None,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Text before the comments.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Resume the session if it has ended.")] = False,
+    make_room: MakeRoom = True,
 ) -> None:
     """Send all comments of your draft as one prompt."""
     body = {"sessionId": find(ctx.client, SESSION, to) if to is not None else None, "note": note, "resume": resume}
+    if resume and make_room:
+        body["makeRoom"] = True
     answer = ctx.client.post(f"{_address(ctx, session, worktree, task)}/send", body)
+    note_made_room(answer.value)
 
     def render(sent: Any) -> None:
         count = "1 comment" if sent["comments"] == 1 else f"{sent['comments']} comments"

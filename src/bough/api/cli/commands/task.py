@@ -13,6 +13,7 @@ from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms, shorten
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset
+from bough.api.cli.session.made_room import MakeRoom, note_made_room
 from bough.api.cli.session.parked import describe_limit
 from bough.api.cli.session.prompt import OfSession, SessionId, read_text
 
@@ -146,9 +147,11 @@ def _print_queue(session: Json) -> None:
 
 
 @command(app, "retry")
-def retry(ctx: CommandContext, task: TaskId) -> None:
-    """Send the prompt of a failed or cancelled task again, with its files. A parked task is tried now."""
-    answer = ctx.client.post(path("tasks", task, "retry"), {})
+def retry(ctx: CommandContext, task: TaskId, make_room: MakeRoom = True) -> None:
+    """Send the prompt of a failed or cancelled task again, with its files, or try a parked task now. A session that has
+    ended is resumed."""
+    answer = ctx.client.post(path("tasks", task, "retry"), {"makeRoom": make_room})
+    note_made_room(answer.value)
     ctx.show(answer, lambda row: output.line(f"Task {short(row['id'])} is {row['status']}: {brief(row['prompt'])}"))
 
 

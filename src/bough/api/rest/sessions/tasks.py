@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, QueryParameter
 
-from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKey, Services, errors, with_key
+from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.api.rest.sessions.sessions import TaskList, TaskStatusFilter
 from bough.core.checkpoints.take import TaskWithFiles
+from bough.core.sessions.requests import PromptedTask
 from bough.core.sessions.tasks import TaskPatch
 from bough.model.task import Task
+
+
+class RetryBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Sends a prompt again; a session that has ended is resumed. At the limit on sessions, `makeRoom` then completes
+    the one that has been idle longest, resumably, instead of refusing."""
+
+    make_room: bool = False
+    idempotency_key: str | None = None
+
 
 OfSession = Annotated[str | None, QueryParameter(name="sessionId", description="Only tasks of this session.")]
 
@@ -55,10 +66,10 @@ async def cancel_task(services: Services, caller: Caller, task_id: Id) -> Task:
     summary="Send the prompt of a failed or cancelled task again, with its files, or try a parked task now",
 )
 async def retry_task(
-    services: Services, caller: Caller, task_id: Id, data: JSONBody[OptionalKey | None] = None
-) -> Task:
-    key = data.idempotency_key if data is not None else None
-    return await services.resuming.retry(with_key(caller, key), task_id)
+    services: Services, caller: Caller, task_id: Id, data: JSONBody[RetryBody | None] = None
+) -> PromptedTask:
+    body = data or RetryBody()
+    return await services.retrying.retry(with_key(caller, body.idempotency_key), task_id, make_room=body.make_room)
 
 
 router = Router("/api", route_handlers=[list_tasks, get_task, patch_task, cancel_task, retry_task], tags=["tasks"])

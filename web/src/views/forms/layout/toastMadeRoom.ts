@@ -1,6 +1,6 @@
 /** Says which idle session was completed to make room for a new or resumed one. */
 import { navigate } from "wouter/use-browser-location";
-import { resumeSession, runRequest } from "@/api/actions";
+import { resumeSession, retryTask, runRequest } from "@/api/actions";
 import type { MadeRoom } from "@/api/types";
 import { routes } from "@/app/routes";
 import { toast } from "@/ui/feedback/toast";
@@ -19,3 +19,6 @@ export function toastMadeRoom({ madeRoom }: { madeRoom?: MadeRoom | null }): voi
 /** Resumes a session from a button; shows an error, or who made room, as a toast. */
 export const resume = (sessionId: string) =>
   runRequest(async () => toastMadeRoom(await resumeSession(sessionId)));
+
+/** Sends a task's prompt again from a button, with the same toasts. */
+export const retry = (taskId: string) => runRequest(async () => toastMadeRoom(await retryTask(taskId)));

@@ -1,7 +1,6 @@
 /** Ends a turn in the transcript: its status, duration and cost, and actions on its changes. */
 import { FileDiff, GitFork, Hand, LoaderCircle, RotateCcw, RotateCw, Undo2 } from "lucide-react";
 import { memo, type ReactNode, useCallback, useRef, useState } from "react";
-import { retryTask, runRequest } from "@/api/actions";
 import { useAsksQuestion, useMay } from "@/api/queries";
 import type { Task } from "@/api/types";
 import { clockTime, duration, money, plural, tokens } from "@/lib/format";
@@ -10,6 +9,7 @@ import { useServerClock } from "@/live/clock";
 import { useConnection, useEvents } from "@/live/hooks";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
+import { retry } from "@/views/forms/layout/toastMadeRoom";
 import { useTaskOf, useTranscriptContext } from "../TranscriptContext";
 import { ChangesDialog } from "./ChangesDialog";
 import { RestoreDialog } from "./RestoreDialog";
@@ -85,13 +85,13 @@ function TryAgain({ task }: { task: Task }) {
   );
   const canGoOn = session.status !== "error" || session.metadata.reason === "marked_failed";
   if (!mayWork || !isLatest || !canGoOn || task.sessionId !== session.id) return null;
-  const retry = async () => {
+  const tryAgain = async () => {
     setBusy(true);
-    await runRequest(() => retryTask(task.id));
+    await retry(task.id);
     setBusy(false);
   };
   return (
-    <Button size="small" icon={<RotateCw />} busy={busy} onClick={() => void retry()}>
+    <Button size="small" icon={<RotateCw />} busy={busy} onClick={() => void tryAgain()}>
       Try again
     </Button>
   );

@@ -53,17 +53,17 @@ def test_reading_takes_linear_time(name: str, tmp_path: Path) -> None:
     rules = [
         rule("deny", command=f"{program} *") for program in ("rm", "git push", "*a*b*c*", "sudo x") for _ in range(25)
     ]
-    started = time.monotonic()
+    started = time.process_time()
     use = read(load_catalog(tmp_path), "demo", str(tmp_path), {"kind": "execute", "args": {"command": command}})
     decide("default", use, rules, [])
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 def test_long_commands_cost_nothing(tmp_path: Path) -> None:
     """P3: A command of several megabytes is asked about without being read."""
     command = "a;" * 2_000_000
-    started = time.monotonic()
+    started = time.process_time()
     use = read(load_catalog(tmp_path), "demo", str(tmp_path), {"kind": "execute", "args": {"command": command}})
     verdict = decide("allow-all", use, [rule("deny", command="rm *")] * 100, [])
     assert verdict.effect == "ask"
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < SECONDS

@@ -122,7 +122,7 @@ def test_a_dead_folder_of_the_settings_holds_up_nothing(tmp_path: Path, monkeypa
     monkeypatch.setattr("bough.git.safe.opened_paths.os.path.realpath", slow)
     try:
         paths = [str(tmp_path / name) for name in ("dead", "good", "missing")]
-        opened_paths.open_all(paths, within=0.5)
+        opened_paths.open_all(paths, within=3)
         assert list(opened_paths.opened()) == [str(tmp_path / "good")]
     finally:
         back.set()

@@ -1,7 +1,6 @@
 """The client with misbehaving agents: each problem is a clear failure or does no harm."""
 
 import asyncio
-import time
 
 import psutil
 import pytest
@@ -12,6 +11,7 @@ from bough.agents.acp.types import TextBlock
 from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout
 from bough.errors import AgentFailed
 from tests.agents.acp.acp_peers import peer
+from tests.support.eventually import PATIENCE
 
 
 async def test_silent() -> None:
@@ -108,13 +108,13 @@ async def test_a_request_to_a_dead_agent_fails_at_once() -> None:
     """O2: A request to a dead agent fails at once, not after a timeout."""
     async with peer("exits_at_once") as agent:
         await agent.run
-        start = time.monotonic()
-        for attempt in range(3):
+        # A prompt itself has no time limit.
+        async with asyncio.timeout(PATIENCE):
+            for attempt in range(3):
+                with pytest.raises(AgentGone, match="code 3"):
+                    await agent.client.prompt("s", [], f"p{attempt}")
             with pytest.raises(AgentGone, match="code 3"):
-                await agent.client.prompt("s", [], f"p{attempt}")
-        with pytest.raises(AgentGone, match="code 3"):
-            await agent.client.cancel("s", "c")
-        assert time.monotonic() - start < 0.5
+                await agent.client.cancel("s", "c")
 
 
 async def test_refuses() -> None:

@@ -91,9 +91,9 @@ async def test_the_idle_timeout_completes_a_session(tmp_path: Path) -> None:
     it."""
     async with serving(tmp_path, idle_timeout=0.2 / 60) as server:
         client = server.client
-        session = await open_session(server)
-        async with client.events(session) as events:
-            await client.prompt(session, "remember the word heron")
+        # With its prompt from the start, it is never idle before.
+        session = await open_session(server, initialPrompt="remember the word heron")
+        async with client.events(session, 0) as events:
             event = await events.until(
                 lambda event: event["type"] == "session.patched" and event["data"]["status"] == "completed"
             )
@@ -108,13 +108,11 @@ async def test_the_idle_timeout_waits_for_work(tmp_path: Path) -> None:
     """T4: Neither an open approval, nor a paused queue, nor a running turn times out."""
     async with serving(tmp_path, idle_timeout=0.1 / 60) as server:
         client = server.client
-        asking = await open_session(server, permissionMode="ask")
-        await client.prompt(asking, "[[run true]]")
+        # With a prompt from the start, none is idle before.
+        asking = await open_session(server, permissionMode="ask", initialPrompt="[[run true]]")
         await client.approval(asking)
-        running = await open_session(server)
-        await client.prompt(running, "[[hang]]")
-        paused = await open_session(server)
-        await client.prompt(paused, "[[hang]]")
+        running = await open_session(server, initialPrompt="[[hang]]")
+        paused = await open_session(server, initialPrompt="[[hang]]")
         await client.prompt(paused, "later")
         await client.post(f"/api/sessions/{paused}/stop")
         bystander = await open_session(server)

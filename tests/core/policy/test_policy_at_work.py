@@ -346,10 +346,11 @@ async def test_approvals_that_a_timeout_never_allows(tmp_path: Path) -> None:
         assert await wanter.settled(RUN, options=NO_ONCE) == "no"
         assert {row["status"] for row in await wanter.rows()} == {"expired"}
         assert {row["decision"] for row in await wanter.rows()} == {"deny"}
-    async with wanting(tmp_path / "late", headless="allow", approval_timeout=1 / 60) as wanter:
+    async with wanting(tmp_path / "late", headless="allow", approval_timeout=LATER) as wanter:
         task = await wanter.wants(RUN)
         await wanter.client.approval(wanter.session)
         await wanter.rule("deny", command="make *", note="not any more")
+        await wanter.patch(approvalTimeout=SOON)
         await wanter.client.wait_task(task)
         (row,) = await wanter.rows()
         assert (row["status"], row["decision"]) == ("expired", "deny") and "not any more" in row["reason"]

@@ -14,6 +14,7 @@ import pytest
 from bough.core.store.sql import CALLS
 from bough.core.tool_calls import service
 from tests.support.client import Json
+from tests.support.eventually import PATIENCE as PATIENT
 from tests.support.eventually import eventually
 from tests.support.faults import failing
 from tests.support.mcp.tool_caller import Agent
@@ -263,7 +264,7 @@ async def test_nobody_answers_in_time(tmp_path: Path, headless: str, done: int) 
 @pytest.mark.usefixtures("impatient")
 async def test_a_default_answer_is_checked_again(tmp_path: Path) -> None:
     """5e: Rules that were added and rights that have grown since the question count when the default answer applies."""
-    async with tool_server(tmp_path, approval_timeout=1.5 / 60) as place:
+    async with tool_server(tmp_path, approval_timeout=60) as place:
         parent = await place.session(headless="allow")
         sibling = await place.child(parent)
         agent = await place.agent(parent)
@@ -271,7 +272,8 @@ async def test_a_default_answer_is_checked_again(tmp_path: Path) -> None:
         await agent.does("agor_sessions_update", sessionId=sibling, title="Two")
         await place.client.call("PATCH", f"/api/sessions/{sibling}", json={"permissionMode": "bypassPermissions"})
         await place.rule("deny", "bough/agor_sessions_update")
-        async with asyncio.timeout(20), place.client.events() as events:
+        await place.client.call("PATCH", f"/api/sessions/{parent}", json={"approvalTimeout": 0.001})
+        async with asyncio.timeout(PATIENT), place.client.events() as events:
             while any(row.state in ("asked", "acting") for row in await rows(place, agent.id)):
                 await events.next()
         calls = await rows(place, agent.id)
@@ -305,7 +307,7 @@ async def test_always_allows_equal_pending_calls(place: ToolServer) -> None:
     agent = await place.root()
     alike = [asyncio.create_task(agent.call(SPAWN, prompt=f"hello {number}")) for number in range(3)]
     raising = asyncio.create_task(agent.call(SPAWN, prompt="x", permissionMode="auto"))
-    async with asyncio.timeout(20), place.client.events() as events:
+    async with asyncio.timeout(PATIENT), place.client.events() as events:
         while len(await place.pending()) < 4:
             await events.next()
     first = next(item for item in await place.pending() if "auto" not in item["title"])

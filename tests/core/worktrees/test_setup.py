@@ -143,7 +143,7 @@ async def test_a_failed_setup_is_reported(server: Running) -> None:
 
 async def test_a_setup_has_a_time_limit(tmp_path: Path) -> None:
     """W1: A setup that takes too long is ended together with its child processes."""
-    async with serving(tmp_path, setup_timeout=0.5) as server:
+    async with serving(tmp_path, setup_timeout=3) as server:
         repo = await configured(server, setup=["sh", "-c", "sleep 1000 & echo $! > pid; wait"])
         tree = await made(server.client, repo)
         assert "took longer" in tree["setupError"]

@@ -154,7 +154,7 @@ async def test_text_grows_in_place(site: Site, page: Page) -> None:
     """O4, A3: an answer is one element from its first words to its last, and the list follows its end."""
     session = await site.session(title="Growing")
     await page.goto(f"/session/{session['id']}")
-    await site.client.prompt(session["id"], "[[slow 60 6]]")
+    await site.client.prompt(session["id"], "[[slow 60 12]]")
     answer = entries(page, "Answer from demo")
     await expect(answer).to_contain_text("tick 3")
     await expect(answer).not_to_contain_text("tick 60", timeout=1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
 
 from litestar import Router, get, post
+from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
@@ -13,6 +15,7 @@ from bough.core.finish.progress_survey import ProgressList
 from bough.core.finish.requests import (
     CleanupBody,
     CommitBody,
+    FinishBody,
     Finished,
     MergeBody,
     PullRequestBody,
@@ -21,7 +24,11 @@ from bough.core.finish.requests import (
     UpdateBody,
 )
 from bough.core.finish.state import FinishState
+from bough.core.services import Services as _Services
 from bough.errors import Conflict
+from bough.model.session import Caller as _Caller
+
+Body = TypeVar("Body", bound=FinishBody)
 
 # The longest that a request waits for a survey.
 LONGEST_WAIT = 10.0
@@ -69,98 +76,81 @@ async def list_progress(
     return await services.progress.read(wait)
 
 
-@post("/worktrees/{worktree_id:str}/commit", status_code=200, responses=FAILS, summary="Commit files of a worktree")
-async def commit(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[CommitBody | None] = None
-) -> Finished:
-    body = data or CommitBody()
-    return await services.finishing.commit(with_key(caller, body.idempotency_key), worktree_id, body)
+def _operation(
+    name: str,
+    path: str,
+    body_type: type[Body],
+    summary: str,
+    method: Callable[[_Services], Callable[[_Caller, str, Body], Awaitable[Finished]]],
+) -> HTTPRouteHandler:
+    """Returns the route of one operation, whose body is optional like each of its fields."""
+
+    async def handler(services: Any, caller: Any, worktree_id: str, data: Any = None) -> Finished:
+        body = data or body_type()
+        return await method(services)(with_key(caller, body.idempotency_key), worktree_id, body)
+
+    handler.__name__ = name
+    # Litestar reads the types of a request from here.
+    optional: Any = JSONBody[body_type | None]
+    handler.__annotations__ |= {"services": Services, "caller": Caller, "worktree_id": Id, "data": optional}
+    handler.__annotations__["return"] = Finished
+    return post(f"/worktrees/{{worktree_id:str}}/{path}", status_code=200, responses=FAILS, summary=summary)(handler)
 
 
-@post(
-    "/worktrees/{worktree_id:str}/update",
-    status_code=200,
-    responses=FAILS,
-    summary="Update a worktree's branch from its base",
-)
-async def update(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[UpdateBody | None] = None
-) -> Finished:
-    body = data or UpdateBody()
-    return await services.finishing.update(with_key(caller, body.idempotency_key), worktree_id, body)
-
-
-@post(
-    "/worktrees/{worktree_id:str}/merge",
-    status_code=200,
-    responses=FAILS,
-    summary="Merge a worktree's branch into its base",
-)
-async def merge(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[MergeBody | None] = None
-) -> Finished:
-    body = data or MergeBody()
-    return await services.finishing.merge(with_key(caller, body.idempotency_key), worktree_id, body)
-
-
-@post(
-    "/worktrees/{worktree_id:str}/merge/undo",
-    status_code=200,
-    responses=FAILS,
-    summary="Undo the last merge of a worktree",
-)
-async def undo_merge(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[UndoMergeBody | None] = None
-) -> Finished:
-    body = data or UndoMergeBody()
-    return await services.finishing.undo_merge(with_key(caller, body.idempotency_key), worktree_id, body)
-
-
-@post("/worktrees/{worktree_id:str}/push", status_code=200, responses=FAILS, summary="Push a worktree's branch")
-async def push(services: Services, caller: Caller, worktree_id: Id, data: JSONBody[PushBody | None] = None) -> Finished:
-    body = data or PushBody()
-    return await services.finishing.push(with_key(caller, body.idempotency_key), worktree_id, body)
-
-
-@post(
-    "/worktrees/{worktree_id:str}/pull-request",
-    status_code=200,
-    responses=FAILS,
-    summary="Open or update the pull request of a worktree's branch",
-)
-async def pull_request(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[PullRequestBody | None] = None
-) -> Finished:
-    body = data or PullRequestBody()
-    return await services.finishing.pull_request(with_key(caller, body.idempotency_key), worktree_id, body)
-
-
-@post(
-    "/worktrees/{worktree_id:str}/cleanup",
-    status_code=200,
-    responses=FAILS,
-    summary="End a worktree's sessions, remove it and delete its merged branch",
-)
-async def clean_up(
-    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[CleanupBody | None] = None
-) -> Finished:
-    body = data or CleanupBody()
-    return await services.cleanups.clean_up(with_key(caller, body.idempotency_key), worktree_id, body)
-
+OPERATIONS = [
+    _operation(
+        "commit",
+        "commit",
+        CommitBody,
+        "Commit files of a worktree",
+        lambda services: services.finishing.commit,
+    ),
+    _operation(
+        "update",
+        "update",
+        UpdateBody,
+        "Update a worktree's branch from its base",
+        lambda services: services.finishing.update,
+    ),
+    _operation(
+        "merge",
+        "merge",
+        MergeBody,
+        "Merge a worktree's branch into its base",
+        lambda services: services.finishing.merge,
+    ),
+    _operation(
+        "undo_merge",
+        "merge/undo",
+        UndoMergeBody,
+        "Undo the last merge of a worktree",
+        lambda services: services.finishing.undo_merge,
+    ),
+    _operation(
+        "push",
+        "push",
+        PushBody,
+        "Push a worktree's branch",
+        lambda services: services.finishing.push,
+    ),
+    _operation(
+        "pull_request",
+        "pull-request",
+        PullRequestBody,
+        "Open or update the pull request of a worktree's branch",
+        lambda services: services.finishing.pull_request,
+    ),
+    _operation(
+        "clean_up",
+        "cleanup",
+        CleanupBody,
+        "End a worktree's sessions, remove it and delete its merged branch",
+        lambda services: services.cleanups.clean_up,
+    ),
+]
 
 router = Router(
     "/api",
-    route_handlers=[
-        get_finish,
-        list_overlaps,
-        list_progress,
-        commit,
-        update,
-        merge,
-        undo_merge,
-        push,
-        pull_request,
-        clean_up,
-    ],
+    route_handlers=[get_finish, list_overlaps, list_progress, *OPERATIONS],
     tags=["worktrees"],
 )

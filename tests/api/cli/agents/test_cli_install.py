@@ -139,7 +139,8 @@ def test_without_network_one_sentence_says_so(
     monkeypatch.delenv("npm_config_fetch_retries")
     began = time.monotonic()
     failed = run_here(["agents", "install", "tiny"])
-    assert failed.code == 1 and time.monotonic() - began < 15
+    # Generous: npm alone takes seconds to start on a loaded machine.
+    assert failed.code == 1 and time.monotonic() - began < 45
     assert "Tiny was not installed, because npm cannot reach its registry (ECONNREFUSED at " in failed.err
     assert len(failed.err.splitlines()) == 2
     assert {path.name for path in (tmp_path / "data" / "npm").iterdir()} == {".tiny.lock"}

@@ -193,7 +193,8 @@ class RequestChecks:
             # Secret values of the session, which its own commands may have printed on that server.
             text = (await change.redactor(session.id)).text(text)
             prompt = checked_prompt(text, self._settings.max_prompt)
-            task = await self._tasks.add(change, caller, session, prompt, escaped, resume=True)
+            session, _ = await self._tasks.open(change, caller, session, escaped, resume=True, make_room=None)
+            task = await self._tasks.queue(change, caller, session, prompt)
             for item in (*rest.checks, *rest.threads):
                 fields = {"worktree_id": whole, "number": fresh.number, "item": item, "head": fresh.head or ""}
                 fields |= {"prompt": rest.prompt, "session_id": session.id, "task_id": task.id}

@@ -58,7 +58,7 @@ async def test_an_editor_makes_room(tmp_path: Path) -> None:
         first = await editor.open()
         with pytest.raises(Refused, match="makeRoom: true"):
             await editor.open()
-        new = {"cwd": str(editor.repo), "mcpServers": [], "_meta": {"bough": {"agent": "demo", "makeRoom": True}}}
+        new: Json = {"cwd": str(editor.repo), "mcpServers": [], "_meta": {"bough": {"agent": "demo", "makeRoom": True}}}
         opened = await editor.request("session/new", new)
         second = opened["sessionId"]
         assert opened["_meta"]["bough"]["madeRoom"]["id"] == first

@@ -84,6 +84,7 @@ async def test_a_stopped_turn(real: Real, record: Record) -> None:
     assert (await _stop(real, task))["status"] == "cancelled"
     await real.model.wait_for(lambda entry: entry.aborted)
     record("cancel while streaming", "stops")
+    record("task that was stopped", (await real.client.get(f"/api/tasks/{task}"))["status"])
 
     task, mark = await start_slow_command(real, session, "slow.pid")
     assert (await _stop(real, task))["status"] == "cancelled"
@@ -234,6 +235,22 @@ async def test_no_key(agent: str, home: Home, model: ScriptedModel, place: Path,
         assert "for the server" in task["error"]["message"]
         assert await asked(real, "never") == []
     record("no key", "agent_login")
+
+
+# The only one whose settings name a provider's key by its variable and that says so when it is missing.
+@pytest.mark.only("codex")
+async def test_a_providers_missing_variable(
+    agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """R1: If a custom provider's key is in a variable that is not set, the error names it and says where to set it."""
+    keyless = Home(home.folder, {name: value for name, value in home.env.items() if name != "FAKE_API_KEY"})
+    async with behind_server(agent, keyless, model, place, repo) as real:
+        session = await real.session()
+        task = await real.ask(session, real.actions.say("never"))
+        assert (task["status"], task["error"]["code"]) == ("failed", "agent_login")
+        assert "needs the environment variable FAKE_API_KEY," in task["error"]["message"]
+        assert "--env FAKE_API_KEY=VALUE" in task["error"]["message"]
+    record("custom provider's missing variable", "named")
 
 
 async def test_a_missing_agent(agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bough.core.store import records
 from bough.core.store.sql import CALLS
 from bough.core.tool_calls import service
 from tests.support.client import Json
@@ -244,7 +245,9 @@ async def test_masked_arguments(place: ToolServer) -> None:
     assert not (await call).wrong
     [child] = await children(place, agent.id)
     [task] = (await place.client.get(f"/api/sessions/{child['id']}/tasks"))["tasks"]
-    assert (child["title"], task["prompt"]) == ("other", f"use {secret}")
+    assert (child["title"], task["prompt"]) == ("other", "use ***")
+    sent = await place.server.services.store.read(lambda tx: records.task(tx, task["id"]))
+    assert sent.prompt == f"use {secret}"
 
 
 @pytest.mark.parametrize(("headless", "done"), [("deny", 0), ("allow", 1)])

@@ -168,7 +168,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     send_checks: Annotated[
         bool,
         Meta(
-            description="Whether failed checks and review threads are sent to the session by themselves, unless the "
+            description="Whether failed checks and review threads are sent to the session automatically, unless the "
             "worktree says otherwise."
         ),
     ] = False

@@ -261,6 +261,16 @@ async def test_a_rule_leaves_strangers_to_a_person(
     assert (await server.client.post(f"{path}/send"))["threads"] == 2
 
 
+async def test_hidden_characters_are_shown(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F8: Names and texts of the server have escapes for characters that a person who sends them would not see."""
+    work, _ = await opened(
+        server, forge, monkeypatch, checks=[run(1, "failure", "li\u202ent")], threads=[thread(1, "Fine.\u200b\u202eon")]
+    )
+    read = await server.client.post(f"/api/worktrees/{work.worktree['id']}/checks/refresh")
+    assert [item["name"] for item in read["checks"]] == ["li\\u202ent"]
+    assert read["threads"][0]["comments"][0]["text"] == "Fine.\\u200b\\u202eon"
+
+
 async def test_members_of_a_gitlab_project(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
     """F8: On GitLab those who may push count as members."""
     work, _ = await on_forge(server, monkeypatch, "https://gitlab.com/acme/saw.git")

@@ -61,7 +61,7 @@ async def send_checks(
 @patch(
     "/worktrees/{worktree_id:str}/checks",
     responses=errors(404, 409, 413),
-    summary="Set whether failures of a pull request are sent by themselves",
+    summary="Set whether failures of a pull request are sent automatically",
 )
 async def patch_checks(
     services: Services, caller: Caller, worktree_id: Id, data: JSONBody[ChecksPatch]

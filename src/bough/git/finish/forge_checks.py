@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from bough.git.decode import shown
 from bough.git.finish.forge_programs import ForgeFailed, call, call_text, check_login, dicts
 from bough.git.finish.forges import Forge
+from bough.model.values.visible import visible
 
 CheckStatus = Literal["pending", "passed", "failed", "skipped"]
 RequestStatus = Literal["open", "merged", "closed"]
@@ -110,7 +112,7 @@ async def _read_github(forge: Forge, number: int) -> RequestState:
     checks = [
         CheckRun(
             f"run:{run['id']}",
-            str(run["name"]),
+            _visible(run["name"]),
             _GITHUB.get(str(run.get("conclusion")), "pending") if run["status"] == "completed" else "pending",
             _link(run.get("html_url")),
             _inner(run, "app", "slug") == "github-actions",
@@ -120,7 +122,7 @@ async def _read_github(forge: Forge, number: int) -> RequestState:
     checks += [
         CheckRun(
             f"status:{item['id']}",
-            str(item["context"]),
+            _visible(item["context"]),
             _GITHUB.get(str(item["state"]), "pending"),
             _link(item.get("target_url")),
         )
@@ -154,7 +156,7 @@ async def _read_gitlab(forge: Forge, number: int) -> RequestState:
     checks = [
         CheckRun(
             f"job:{job['id']}",
-            str(job["name"]),
+            _visible(job["name"]),
             "skipped"
             if job.get("allow_failure") and job["status"] == "failed"
             else _GITLAB.get(job["status"], "pending"),
@@ -188,11 +190,12 @@ def _thread(node: dict[str, Any], notes: list[dict[str, Any]], author: str, memb
     comments: list[ThreadComment] = []
     for note in notes[-MOST_COMMENTS:]:
         name = _inner(note, "author", author)
-        text = str(note["body"])[:LONGEST_COMMENT]
-        comments.append(ThreadComment(str(name or "somebody"), text, name is not None and name in members))
+        text = _visible(str(note["body"])[:LONGEST_COMMENT])
+        comments.append(ThreadComment(_visible(name or "somebody"), text, name is not None and name in members))
     last = str(notes[-1]["id"]) if notes else ""
     url = _link(notes[-1].get("url")) if notes else None
-    path, line = cast("str | None", node.get("path")), cast("int | None", node.get("line"))
+    path, line = node.get("path"), cast("int | None", node.get("line"))
+    path = _visible(path) if path is not None else None
     return msgspec.convert(
         {"id": str(node["id"]), "last": last, "comments": comments, "path": path, "line": line, "url": url},
         RequestThread,
@@ -204,6 +207,11 @@ def _inner(node: dict[str, Any], name: str, field: str) -> Any:
     """Returns a field of an object inside another, None if there is no such object."""
     inner: Any = node.get(name)
     return cast("dict[str, Any]", inner).get(field) if isinstance(inner, dict) else None
+
+
+def _visible(text: Any) -> str:
+    """Returns a text of the server with hidden characters as escapes: people decide by it what a session is told."""
+    return visible(shown(str(text)))
 
 
 def _link(url: Any) -> str | None:

@@ -83,7 +83,7 @@ async def test_the_list_marks_overlaps(server: Running, cli: Cli) -> None:
         commit(top / ".worktrees" / branch, "both.txt", f"{branch}\n")
     listed = (await cli("worktree", "list")).out
     assert "ready, overlaps two" in listed and "ready, overlaps one" in listed
-    assert listed.count("overlaps") == 2
+    assert listed.count("ready, overlaps") == 2
 
 
 async def test_a_conflict_from_the_command_line(server: Running, cli: Cli) -> None:
@@ -133,7 +133,7 @@ async def test_checks_from_the_command_line(
     sent = await cli("worktree", "checks", folder, "--send")
     assert (sent.code, "Sent 2 as one prompt" in sent.out) == (0, True)
     automatic = await cli("worktree", "checks", folder, "--auto", "on")
-    assert "new failures by themselves" in automatic.out and "1 of 5" in automatic.out
+    assert "new failures automatically" in automatic.out and "1 of 5" in automatic.out
 
 
 async def test_sweeping_from_the_command_line(server: Running, cli: Cli) -> None:

@@ -98,16 +98,22 @@ export function ChecksDialog({ request, onClose }: { request: PullRequestChecks;
             <li key={thread.id}>
               <span className={css.soft}>
                 {thread.path}
-                {thread.line ? `:${thread.line}` : ""} {thread.comments.at(-1)?.author}
+                {thread.line ? `:${thread.line}` : ""}
               </span>
-              <p className={css.comment}>{thread.comments.at(-1)?.text}</p>
+              {thread.comments.map((comment, index) => (
+                // Comments have no ids, and a thread only grows.
+                // biome-ignore lint/suspicious/noArrayIndexKey: see above
+                <p key={index} className={css.comment}>
+                  <span className={css.soft}>{comment.author}:</span> {comment.text}
+                </p>
+              ))}
             </li>
           ))}
         </ul>
       )}
       {mayWork && (
         <Switch
-          label="Send new failures by themselves"
+          label="Send new failures automatically"
           hint={`${request.prompts} of ${request.mostPrompts} prompts sent.`}
           checked={request.sends}
           onChange={(sends) => void run("rule", () => patchChecks(id, sends))}

@@ -26,7 +26,7 @@ def checks(
     ] = False,
     auto: Annotated[
         Literal["on", "off", "default"] | None,
-        typer.Option("--auto", help="Whether new failures are sent by themselves."),
+        typer.Option("--auto", help="Whether new failures are sent automatically."),
     ] = None,
 ) -> int:
     """Show the checks and review threads of a worktree's pull request; exits with 1 if a check failed."""
@@ -56,7 +56,7 @@ def _print(request: Json | None) -> None:
             ("checks", summary(request)),
             ("asked", ago(request["checkedAt"]) if request["checkedAt"] else "never"),
             ("failed", clean(request["error"] or "")),
-            ("sends", "new failures by themselves" if request["sends"] else "on request"),
+            ("sends", "new failures automatically" if request["sends"] else "on request"),
             ("prompts", prompts),
         ]
     )

@@ -52,7 +52,7 @@ class PullRequestChecks(msgspec.Struct, rename="camel"):
     """The checks and review threads of a worktree's pull request, as they were at `checkedAt`.
 
     - `error`: why they could not be read last time.
-    - `autoSend`: whether failures are sent to the session by themselves; null uses the server's setting, and `sends`
+    - `autoSend`: whether failures are sent to the session automatically; null uses the server's setting, and `sends`
       is the result.
     - `unsent`: how many failed checks and threads no session was told of.
     - `prompts`: how many prompts about it were sent, of `mostPrompts`; `needsPerson` says that no more will be."""

@@ -63,7 +63,7 @@ class SendChecksBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
 
 
 class ChecksPatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Sets whether failures are sent by themselves; null uses the server's setting."""
+    """Sets whether failures are sent automatically; null uses the server's setting."""
 
     auto_send: bool | None
 
@@ -153,7 +153,7 @@ class RequestChecks:
         return await self._store.write(lambda change: _note_state(change, row, read))
 
     async def set_rule(self, caller: Caller, worktree_id: str, body: ChecksPatch) -> PullRequestChecks:
-        """Sets whether failures of a worktree's pull request are sent by themselves."""
+        """Sets whether failures of a worktree's pull request are sent automatically."""
 
         async def work(change: Change) -> PullRequestChecks:
             worktree = await records.worktree(change.tx, worktree_id)

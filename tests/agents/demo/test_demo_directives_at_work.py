@@ -257,3 +257,16 @@ async def test_files_of_a_prompt_are_named(agent: Driver, cwd: Path) -> None:
     )
     await agent.request("session/prompt", {"sessionId": session, "prompt": [blocks[0], blocks[-1]]})
     assert agent.said(session).endswith('You said "look". This is user turn 2.')
+
+
+async def test_a_prompt_is_taken_that_comes_with_the_one_before(agent: Driver, cwd: Path) -> None:
+    """Q8: A prompt for the running turn that arrives together with the prompt of that turn is part of the turn; after
+    its end it is refused."""
+    session = await agent.new(cwd)
+    more = {"sessionId": session, "prompt": [{"type": "text", "text": "more"}]}
+    turn = agent.send_prompt(session, "first")
+    steered = agent.send("_session/steering", more)
+    assert (await agent.answer(steered))["outcome"] == "injected"
+    await agent.answer(turn)
+    assert agent.said(session).endswith('Meanwhile you said "more".')
+    assert (await agent.request("_session/steering", more))["outcome"] == "promptRequired"

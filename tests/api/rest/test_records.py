@@ -26,7 +26,7 @@ SESSION = {
     *("parentSessionId", "forkedFromSessionId", "rootSessionId", "branchTaskId", "createdBy", "gitState"),
     *("messageCount", "queuePaused", "archived", "metadata", "context", "cost", "activeAt", "endedAt"),
     *("depth", "turns", "tokens", "seconds", "spent", "seenAt", "sandbox", "confinement", "unconfinedReason"),
-    *("sandboxProfile", "approvalTimeout"),
+    *("sandboxProfile", "approvalTimeout", "resumeAfterLimit"),
 } | TIMES
 TASK = {
     *("id", "sessionId", "position", "prompt", "source", "sourceSessionId", "status", "attempt", "stopReason", "error"),

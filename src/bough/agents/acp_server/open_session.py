@@ -50,6 +50,11 @@ class OpenSession(ABC, Generic[State]):
         """The turn that is running."""
         return self._running.turn if self._running is not None else None
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether a turn is about to run, as the next thing that this process does."""
+        return self._running is None and bool(self._queue)
+
     def cancel(self) -> None:
         """Ends the running turn and all queued ones, each with the stop reason `cancelled`."""
         while self._queue:

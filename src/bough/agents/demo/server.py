@@ -1,5 +1,7 @@
 """Serves the protocol as the demo agent: adds config options, titles, commands and usage, as far as switched on."""
 
+import asyncio
+
 import msgspec
 
 from bough.agents import acp_params
@@ -78,8 +80,16 @@ class DemoAgent(AgentServer[DemoState, DemoSession]):
         request = read(params, acp_params.ReceivedPrompt)
         session = self.find_open(request.session_id)
         self.check_content(request.prompt)
-        turn = session.running
-        if isinstance(turn, DemoTurn) and turn.steer(request.prompt):
-            self.connection.answer(request_id, {"outcome": "injected"})
+
+        def put_in() -> None:
+            turn = session.running
+            if isinstance(turn, DemoTurn) and turn.steer(request.prompt):
+                self.connection.answer(request_id, {"outcome": "injected"})
+            else:
+                self.connection.answer(request_id, {"outcome": "promptRequired", "reason": "noRunningTurn"})
+
+        if session.is_starting:
+            # Both came at once, and the turn is the next thing to be done.
+            asyncio.get_running_loop().call_soon(put_in)
         else:
-            self.connection.answer(request_id, {"outcome": "promptRequired", "reason": "noRunningTurn"})
+            put_in()

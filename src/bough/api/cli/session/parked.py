@@ -8,7 +8,7 @@ from bough.api.cli.framework.terminal_safety import clean
 
 
 def describe_limit(parked: Json) -> str:
-    """Returns the limit and its end, such as `Usage limit of claude-code; resumes at 2026-11-18 14:05`."""
+    """Returns the limit and its end, such as `Usage limit of AGENT; resumes at 2026-11-18 14:05`."""
     account = f" ({clean(parked['account'])})" if parked["account"] else ""
     name = f"{'Usage' if parked['kind'] == 'usage' else 'Rate'} limit of {clean(parked['agent'])}{account}"
     if parked["resumesAt"] is None:

@@ -1,6 +1,7 @@
 """Each directive does what the documentation says, in the real process."""
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -263,10 +264,22 @@ async def test_a_prompt_is_taken_that_comes_with_the_one_before(agent: Driver, c
     """Q8: A prompt for the running turn that arrives together with the prompt of that turn is part of the turn; after
     its end it is refused."""
     session = await agent.new(cwd)
-    more = {"sessionId": session, "prompt": [{"type": "text", "text": "more"}]}
-    turn = agent.send_prompt(session, "first")
-    steered = agent.send("_session/steering", more)
-    assert (await agent.answer(steered))["outcome"] == "injected"
-    await agent.answer(turn)
-    assert agent.said(session).endswith('Meanwhile you said "more".')
-    assert (await agent.request("_session/steering", more))["outcome"] == "promptRequired"
+    texts = {"session/prompt": "[[hang]]", "_session/steering": "more"}
+    requests = [
+        {
+            "jsonrpc": "2.0",
+            "id": method,
+            "method": method,
+            "params": {"sessionId": session, "prompt": [{"type": "text", "text": text}]},
+        }
+        for method, text in texts.items()
+    ]
+    # In one write, so that the agent reads both at once.
+    agent.raw(b"", "session/prompt")
+    agent.raw(b"".join(json.dumps(request).encode() + b"\n" for request in requests), "_session/steering")
+    assert (await agent.answer("_session/steering"))["outcome"] == "injected"
+    agent.notify("session/cancel", {"sessionId": session})
+    assert (await agent.answer("session/prompt"))["stopReason"] == "cancelled"
+    assert 'Meanwhile you said "more".' in agent.said(session)
+    late = {"sessionId": session, "prompt": [{"type": "text", "text": "late"}]}
+    assert (await agent.request("_session/steering", late))["outcome"] == "promptRequired"

@@ -239,7 +239,8 @@ async def test_an_idle_session_makes_room_for_a_resumed_one(site: Site, page: Pa
     await page.get_by_role("textbox", name="Prompt").fill("[[say hello again]]")
     await page.get_by_role("button", name="Resume and send").click()
     await expect(notice).to_contain_text("“Idle 1” was idle and is completed now, to make room.")
-    await expect(page.get_by_text("hello again", exact=True)).to_be_visible()
+    answer = page.get_by_role("article", name="Answer from demo").get_by_text("hello again")
+    await expect(answer).to_be_visible()
 
 
 async def test_choices_are_remembered(site: Site, page: Page) -> None:

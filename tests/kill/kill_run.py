@@ -19,7 +19,7 @@ from tests.kill.calls import MODES as CALLER_MODES
 from tests.kill.calls import Caller
 from tests.kill.traffic import Ledger, Script, add_agents
 from tests.kill.victims import Victims
-from tests.support.crashing_server import CLOCK, CRASH, FAULTS
+from tests.support.crashing_server import CLOCK, CRASH, FAULTS, TORN_KEEPERS
 from tests.support.disk_faults import FaultyDisk
 from tests.support.eventually import eventually
 from tests.support.postgres import Postgres
@@ -74,7 +74,7 @@ class KillRun:
             self.folder / "data", self.folder / "work", (*flags, *self.flags), module="tests.support.crashing_server"
         )
         # Every server of the run has this; one that is to fail has more.
-        self._env = self.disk.env if self.disk is not None else {}
+        self._env = {TORN_KEEPERS: "yes"} | (self.disk.env if self.disk is not None else {})
         self.server.env = self._env
         self._victims = Victims(self.server.data, self.random, self.proxy, self.postgres, self.disk)
         add_agents(self.server.data)

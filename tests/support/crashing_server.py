@@ -1,7 +1,6 @@
 """Runs a `bough` that crashes where a kill from outside rarely hits: inside a transaction, between its commit and the
 response, or right before it answers an agent's request. Its database may also fail at random, and its clock be wrong.
-Except in the case of an answer, and unless they are to stay whole, its keepers crash while they write to their journals
-(`torn_keeper`)."""
+Its keepers may crash while they write to their journals (`torn_keeper`)."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ is written; empty for nowhere."""
 
 FAULTS = "FAULTS"
 """How often the database fails, as `SEED:RATE`: 7:0.02 fails two in a hundred transactions; empty for never."""
-WHOLE_KEEPERS = "WHOLE_KEEPERS"
-"""Not empty if the keepers must not crash."""
+TORN_KEEPERS = "TORN_KEEPERS"
+"""Not empty if the keepers crash at random, too."""
 CLOCK = "CLOCK"
 """The number of seconds by which this server's clock is ahead of the real one; negative if it is behind."""
 
@@ -147,7 +146,7 @@ def run() -> None:
     where, _, number = os.environ.get(CRASH, "").partition(":")
     if where == "reply":
         crash_before_reply(int(number))
-    elif not os.environ.get(WHOLE_KEEPERS):
+    if os.environ.get(TORN_KEEPERS):
         start_keeper.PROGRAM = "tests.support.torn_keeper"
     if where in ("inside", "after"):
         for backend in (SqliteBackend, PostgresBackend):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.core.helpers import add_agent, messages, open_in, open_session
 from tests.support.client import Client
-from tests.support.crashing_server import CRASH, WHOLE_KEEPERS
+from tests.support.crashing_server import CRASH
 from tests.support.eventually import eventually
 from tests.support.server import Running, ServerProcess, serving
 
@@ -212,7 +212,7 @@ async def test_the_session_ends_before_it_is_sent(server: Running) -> None:
 async def test_a_kill_in_the_middle(tmp_path: Path, where: str) -> None:
     """Q8, Q4: A kill -9 before or after the prompt is sent, or before or after the answer is stored, neither loses nor
     doubles it."""
-    env = {CRASH: where, WHOLE_KEEPERS: "1"}
+    env = {CRASH: where}
     server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server", env=env)
     async with server:
         async with server.client() as client:

@@ -7,6 +7,7 @@ import asyncio
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,10 @@ SILENT_WITHIN = 40.0
 async def test_an_error_names_its_cause(
     agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
 ) -> None:
-    """T3: A used-up quota fails the turn with words that say so, also after a part of the answer, which stays a message
-    of its own; the session stays usable."""
+    """T3: In a session that does not wait for limits, a used-up quota fails the turn with words that say so, also after
+    a part of the answer, which stays a message of its own; the session stays usable."""
     async with behind_server(agent, home, model, place, repo, env=IMPATIENT) as real:
-        session = await real.session(permissionMode="allow-all")
+        session = await real.session(permissionMode="allow-all", resumeAfterLimit=False)
         quota = real.actions.http(429, "insufficient_quota")
         for prompt in (quota, f"{real.actions.say('a part')} {real.actions.read('seed.txt')} {quota}"):
             task = await real.ask(session, prompt)
@@ -44,6 +45,27 @@ async def test_an_error_names_its_cause(
         assert any("a part" in text for text in await real.client.texts(session))
         assert (await real.ask(session, real.actions.say("still here")))["status"] == "completed"
         record("quota used up", "said with its cause")
+
+
+@pytest.mark.only("claude-code", "codex")
+async def test_a_limit_parks_the_turn(
+    agent: str, home: Home, model: ScriptedModel, place: Path, repo: Path, record: Record
+) -> None:
+    """Q6: A used-up quota parks the turn, and says when it continues; the session can be used again once the turn is
+    given up."""
+    async with behind_server(agent, home, model, place, repo, env=IMPATIENT) as real:
+        session = await real.session(permissionMode="allow-all")
+        task = await real.client.prompt(session, real.actions.http(429, "insufficient_quota"))
+
+        async def parked() -> dict[str, Any] | None:
+            return (await real.client.get(f"/api/tasks/{task}"))["parked"]
+
+        limit = await real.client.eventually(parked)
+        assert limit["agent"] == agent and limit["resumesAt"] is not None and limit["tries"] == 0
+        await real.client.call("DELETE", f"/api/tasks/{task}")
+        assert (await real.client.wait_task(task))["status"] == "cancelled"
+        assert (await real.ask(session, real.actions.say("still here")))["status"] == "completed"
+        record("turn that a limit ended", "is parked")
 
 
 async def test_an_early_end(real: Real, record: Record) -> None:

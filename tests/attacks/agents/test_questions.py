@@ -212,7 +212,7 @@ async def test_an_agent_repeats_a_secret_answer(tmp_path: Path) -> None:
         assert not pieces(await everything(agent.client, agent.session))
         again = await agent.client.prompt(agent.session, f"It was {SECRET}")
         assert (await agent.client.get(f"/api/tasks/{again}"))["prompt"] == "It was ***"
-        await agent.client.post(f"/api/sessions/{agent.session}/stop")
+        await agent.client.call("DELETE", f"/api/tasks/{again}")
         await agent.client.wait_task(again)
 
 

@@ -76,7 +76,7 @@ def _place(size: Size) -> Path:
 
 
 def _copy(source: Path, data: Path) -> None:
-    data.mkdir(parents=True)
+    data.mkdir(mode=0o700, parents=True)
     shutil.copyfile(source, data / "bough.db")
 
 

@@ -77,7 +77,7 @@ async def _loads(server: ServerProcess, folder: Path) -> Row:
     bare = connect(folder / "data" / "bough.db", read_only=True)
     try:
         session_id: str = bare.execute("SELECT session_id FROM tasks WHERE prompt <> ''").fetchone()[0]
-        with Editor(server, folder) as editor:
+        with Editor(server, Path(database.CWD)) as editor:
             expected: list[Chunk | None] = []
 
             async def floor() -> float:

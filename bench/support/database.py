@@ -26,6 +26,8 @@ SESSION_EVERY = 600_000
 MESSAGE_EVERY = 5_000
 TALK = "the test fails because session holds its lock naïve 会话 🌳 return async with self store read work"
 WORDS = TALK.split()
+# The folder of all sessions; it need not exist.
+CWD = "/nowhere/bench"
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -139,7 +141,7 @@ def _repo(chance: random.Random) -> dict[str, Any]:
     return {
         "id": _id(chance, START),
         "name": "bench",
-        "path": "/nowhere/bench",
+        "path": CWD,
         "kind": "git",
         "default_branch": "main",
         "created_at": moment,
@@ -153,7 +155,7 @@ def _session(chance: random.Random, number: int, repo_id: str) -> dict[str, Any]
     return {
         "id": session_id,
         "repo_id": repo_id,
-        "cwd": "/nowhere/bench",
+        "cwd": CWD,
         "agent": "demo",
         "title": _text(chance, 5),
         "description": "",

@@ -30,9 +30,9 @@ from bough.core.finish.checks.poller import CheckPoller
 from bough.core.finish.checks.service import RequestChecks
 from bough.core.finish.cleanup.service import Cleanups
 from bough.core.finish.cleanup.sweep import Sweeps
-from bough.core.finish.overlap_survey import OverlapSurvey
-from bough.core.finish.progress_survey import ProgressSurvey
 from bough.core.finish.service import Finishing
+from bough.core.finish.surveys.overlap_survey import OverlapSurvey
+from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
 from bough.core.overview.home import StartPages

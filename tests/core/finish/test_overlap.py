@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bough.core.finish import overlap, overlap_survey
+from bough.core.finish import overlap
+from bough.core.finish.surveys import background
 from bough.model.repo import Worktree
 from tests.api.worktree_helpers import at, commit, made
 from tests.core.finish.finish_helpers import Work, start
@@ -38,8 +39,8 @@ async def test_all_overlaps_are_surveyed_in_the_background(server: Running, monk
     """F5: One request gives the overlaps of all worktrees, for boards and lists. It runs git only in the background,
     and not again while the last survey is good."""
     monkeypatch.setattr(overlap, "REMEMBERED", 0.0)
-    monkeypatch.setattr(overlap_survey, "GOOD_FOR", 0.0)
-    monkeypatch.setattr(overlap_survey, "REST", 0.0)
+    monkeypatch.setattr(background, "GOOD_FOR", 0.0)
+    monkeypatch.setattr(background, "REST", 0.0)
     looked: list[str] = []
     changed = overlap.Overlaps.changed
 
@@ -62,7 +63,7 @@ async def test_all_overlaps_are_surveyed_in_the_background(server: Running, monk
     ids = {work.worktree["id"]: other.worktree["id"], other.worktree["id"]: work.worktree["id"]}
     assert {item["worktreeId"]: item["overlaps"][0]["worktreeId"] for item in surveyed} == ids
     assert surveyed[0]["overlaps"][0]["files"] == ["both.txt"]
-    monkeypatch.setattr(overlap_survey, "GOOD_FOR", 600.0)
+    monkeypatch.setattr(background, "GOOD_FOR", 600.0)
     await server.client.get(f"{path}?wait=10")
     looked.clear()
     assert (await server.client.get(f"{path}?wait=10"))["worktrees"] == surveyed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bough.core.finish import overlap, progress_survey
+from bough.core.finish import overlap
+from bough.core.finish.surveys import background
 from tests.api.worktree_helpers import at, commit, made
 from tests.core.finish.finish_helpers import Work, start
 from tests.support.server import Running
@@ -16,7 +17,7 @@ async def test_the_progress_of_all_worktrees_is_surveyed(server: Running, monkey
     """F5: One request tells how many files each worktree changed and whether its work is merged. A new worktree is not
     merged, and neither is one with commits after its merge; one whose folder is gone is left out."""
     for name in ("GOOD_FOR", "REST"):
-        monkeypatch.setattr(progress_survey, name, 0.0)
+        monkeypatch.setattr(background, name, 0.0)
     monkeypatch.setattr(overlap, "REMEMBERED", 0.0)
     work = await start(server)
     other = Work(server, work.repo, await made(server.client, work.repo, "other"))

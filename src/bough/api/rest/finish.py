@@ -10,8 +10,6 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
-from bough.core.finish.overlap_survey import OverlapList
-from bough.core.finish.progress_survey import ProgressList
 from bough.core.finish.requests import (
     CleanupBody,
     CommitBody,
@@ -24,6 +22,8 @@ from bough.core.finish.requests import (
     UpdateBody,
 )
 from bough.core.finish.state import FinishState
+from bough.core.finish.surveys.overlap_survey import OverlapList
+from bough.core.finish.surveys.progress_survey import ProgressList
 from bough.core.services import Services as _Services
 from bough.errors import Conflict
 from bough.model.session import Caller as _Caller

@@ -108,7 +108,9 @@ async def test_a_forced_removal_keeps_everything(server: Running) -> None:
     (top / ".git" / "hooks" / "reference-transaction").unlink()
     assert not folder.exists()
     assert head(top, f"{ref}^") == sha
-    assert gone["recover"].endswith(f"git worktree add '{folder}' {ref}" if " " in str(folder) else f"{folder} {ref}")
+    kept = head(top, ref)
+    assert gone["recoverySha"] == kept
+    assert gone["recover"].endswith(f"git worktree add '{folder}' {kept}" if " " in str(folder) else f"{folder} {kept}")
     git(top, "stash", "list")
     assert git(top, "for-each-ref", "refs/stash") == ""
     git(top, "gc", "--quiet", "--prune=now")

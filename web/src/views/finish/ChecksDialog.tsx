@@ -89,9 +89,7 @@ export function ChecksDialog({ request, onClose }: { request: PullRequestChecks;
             )}
           </li>
         ))}
-        {checks.length === 0 && (
-          <li className={css.soft}>No checks are known for its last commit.</li>
-        )}
+        {checks.length === 0 && <li className={css.soft}>No checks are known for its last commit.</li>}
       </ul>
       {threads.length > 0 && (
         <ul className={css.checks} aria-label="Review threads">

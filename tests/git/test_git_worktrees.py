@@ -304,8 +304,8 @@ async def test_an_older_recovery_is_not_lost(tmp_path: Path) -> None:
     """W2: A ref that is written again remembers its earlier value."""
     top = make_repo(tmp_path / "repo")
     (top / "one").write_text("1")
-    kept = await worktree_recovery.keep_all(str(top), "x", "First.")
-    ref, inner = kept.ref, kept.inner
+    contents = await worktree_recovery.keep_all(str(top), "x", "First.")
+    ref, inner = contents.ref, contents.inner
     assert (ref, inner) == ("refs/bough/recovery/x", [])
     (top / "one").write_text("2")
     await worktree_recovery.keep_all(str(top), "x", "Second.")

@@ -120,9 +120,9 @@ async def keep_commit(repo: str, worktree_id: str, sha: str, message: str, earli
         await _keep(repo, ref, earlier)
         return Kept(ref, earlier)
     tree = (await git(repo, "rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")).strip()
-    kept = await _commit(repo, tree, sha, message)
-    await _keep(repo, ref, kept)
-    return Kept(ref, kept)
+    commit = await _commit(repo, tree, sha, message)
+    await _keep(repo, ref, commit)
+    return Kept(ref, commit)
 
 
 async def restore(path: str, sha: str) -> None:

@@ -150,21 +150,24 @@ class Removal:
     ) -> Removed:
         entry = await git.find_worktree(repo.path, row.path)
         # A server that ended before it could say so may have taken it away, and kept all of it.
-        kept = _stored(row) if entry is None else None
+        contents = _stored(row) if entry is None else None
         if not row.made_by_bough and not force:
             head = entry.branch if entry else row.branch
-            return Removed(await self._mark_removed(caller, row, kept, head, force=False), True, False, [])
+            return Removed(await self._mark_removed(caller, row, contents, head, force=False), True, False, [])
         if entry is None and is_there(row.path):
             raise refusals.unknown_to_git(row, repo)
         if entry is not None and (error := refusals.locked(row, entry)):
             raise error
         if entry is not None:
-            kept = await self._clear(row, repo, entry, force)
+            contents = await self._clear(row, repo, entry, force)
         await asyncio.to_thread(git.tidy, row.path, repo.path)
-        deleted = branch == "delete" and await _deleted(row, repo, kept, tip)
+        deleted = branch == "delete" and await _deleted(row, repo, contents, tip)
         head = entry.branch if entry is not None else row.branch
         return Removed(
-            await self._mark_removed(caller, row, kept, head, force=force), False, deleted, kept.inner if kept else []
+            await self._mark_removed(caller, row, contents, head, force=force),
+            False,
+            deleted,
+            contents.inner if contents else [],
         )
 
     async def _clear(self, row: Worktree, repo: Repo, entry: git.ListedWorktree, force: bool) -> Kept | None:
@@ -172,12 +175,12 @@ class Removal:
         note = f"Bough: the files of worktree {row.name} ({row.id}), removed from {row.path}"
         if not is_folder(row.path):
             known = await git.resolve(repo.path, entry.sha) if entry.sha is not None else None
-            kept = None
+            contents = None
             if known is not None:
-                kept = await worktree_recovery.keep_commit(repo.path, row.id, known, note, row.recovery_sha)
-                await self._store_kept(row, kept)
+                contents = await worktree_recovery.keep_commit(repo.path, row.id, known, note, row.recovery_sha)
+                await self._store_kept(row, contents)
             await git.remove(repo.path, row.path, force=True)
-            return kept
+            return contents
         if not is_there(row.path, ".git"):
             # A removal was cut off; without the file, git would look at a repository around the folder.
             await git.reconnect(repo.path, row.path)
@@ -191,18 +194,18 @@ class Removal:
             # Without force git checks once more; but it never removes submodules without force.
             await git.remove(repo.path, row.path, force=lost.submodules)
             return None
-        kept = await worktree_recovery.keep_all(row.path, row.id, note, row.recovery_sha)
-        await self._store_kept(row, kept)
+        contents = await worktree_recovery.keep_all(row.path, row.id, note, row.recovery_sha)
+        await self._store_kept(row, contents)
         await git.remove(repo.path, row.path, force=True)
-        return kept
+        return contents
 
-    async def _store_kept(self, row: Worktree, kept: Kept) -> None:
+    async def _store_kept(self, row: Worktree, contents: Kept) -> None:
         """Stores where the contents are before the folder goes, so that a crash loses nothing."""
-        columns = {"recovery_ref": kept.ref, "recovery_sha": kept.sha}
+        columns = {"recovery_ref": contents.ref, "recovery_sha": contents.sha}
         await self._store.write(lambda change: records.quietly(change, row.id, **columns))
 
     async def _mark_removed(
-        self, caller: Caller, row: Worktree, kept: Kept | None, branch: str | None, *, force: bool = False
+        self, caller: Caller, row: Worktree, contents: Kept | None, branch: str | None, *, force: bool = False
     ) -> Worktree:
         """Marks the worktree removed."""
 
@@ -213,8 +216,8 @@ class Removal:
                 row.id,
                 status="ready",
                 removed_at=change.now,
-                recovery_ref=kept.ref if kept else None,
-                recovery_sha=kept.sha if kept else None,
+                recovery_ref=contents.ref if contents else None,
+                recovery_sha=contents.sha if contents else None,
                 board_id=None,
                 branch=branch,
                 branch_made=row.branch_made and branch == row.branch,
@@ -225,7 +228,7 @@ class Removal:
                 change.audit(caller, "worktree.removed", subject_id=row.id, path=row.path, branch=branch, force=force)
             return fresh
 
-        log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=kept and kept.ref)
+        log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=contents and contents.ref)
         # The folder is gone, so that there is no way back.
         return await until_available(lambda: self._store.write(work), "a removal", within=UNDO_WITHIN, worktree=row.id)
 
@@ -282,12 +285,12 @@ async def _is_gone(repo: Repo, row: Worktree) -> bool:
         return False
 
 
-async def _deleted(row: Worktree, repo: Repo, kept: Kept | None, tip: str | None) -> bool:
+async def _deleted(row: Worktree, repo: Repo, contents: Kept | None, tip: str | None) -> bool:
     """Deletes the branch if no commit is lost. The worktree is gone either way."""
     if row.branch is None:
         return False
     try:
-        return await git.delete_branch(repo.path, row.branch, *([kept.sha] if kept else []), expected=tip)
+        return await git.delete_branch(repo.path, row.branch, *([contents.sha] if contents else []), expected=tip)
     except GitFailed as error:
         log.warning("branch_not_deleted", branch=row.branch, error=error.message)
         return False

@@ -294,7 +294,7 @@ def _print_run(run: Json) -> None:
 
 
 def _draw(row: Json) -> None:
-    template = row["template"]
+    template: Json = row["template"] or {}
     where = f"session {short(row['sessionId'])}" if row["sessionId"] else "a new session each time"
     facts = [
         ("id", row["id"]),
@@ -305,8 +305,8 @@ def _draw(row: Json) -> None:
         ("prompts", where),
     ]
     if template:
-        branch = (template.get("worktree") or {}).get("branch")
-        facts += [("agent", template.get("agent") or "the default"), ("worktree", branch or "")]
+        worktree: Json = template.get("worktree") or {}
+        facts += [("agent", template.get("agent") or "the default"), ("worktree", worktree.get("branch", ""))]
     facts += [("missed times", row["missed"]), ("overlap", row["overlap"])]
     facts += [("paused", (row["pauseReason"] or "yes") if row["paused"] else "no"), ("last run", _last(row))]
     output.facts([(name, value) for name, value in facts if value])

@@ -42,6 +42,8 @@ SLOW = {
     "different commands": "".join(f"{number};" for number in range(SIZE // 6)),
     "pieces": "a,b=c:" * (SIZE // 6),
     "homes": "~a " * (SIZE // 3),
+    "an address": "fetch https://example.com/a",
+    "two slashes": "//a " * (SIZE // 4),
 }
 
 
@@ -67,3 +69,15 @@ def test_long_commands_cost_nothing(tmp_path: Path) -> None:
     verdict = decide("allow-all", use, [rule("deny", command="rm *")] * 100, [])
     assert verdict.effect == "ask"
     assert time.process_time() - started < SECONDS
+
+
+def test_two_slashes_are_one_root(tmp_path: Path) -> None:
+    """P3: A path that begins with two slashes is the same as with one: it ends, and it is protected."""
+    catalog, home = load_catalog(tmp_path), str(Path.home())
+    for path in ("//a", "///a/b", "https://example.com/a"):
+        edit = {"kind": "edit", "locations": [{"path": path}], "args": {"path": path}}
+        assert read(catalog, "demo", str(tmp_path), edit).protected == ()
+    for path in (f"/{home}/.bashrc", f"//{home}/.bashrc"):
+        edit = {"kind": "edit", "locations": [{"path": path}], "args": {"path": path}}
+        command = {"kind": "execute", "args": {"command": f"tee {path}"}}
+        assert all(read(catalog, "demo", str(tmp_path), body).protected for body in (edit, command))

@@ -121,7 +121,7 @@ def is_inside(path: str, folder: str) -> bool:
 def is_git_folder(path: str) -> bool:
     """Tells whether a path makes a folder a repository to git, or belongs to one: an agent could write the files of a
     bare repository one by one, and git would run commands from its configuration."""
-    folder, name = os.path.split(path)
+    folder, name = os.path.split(one_root(path))
     if folded(name) == "head":
         return True
     while folder not in ("", "/"):
@@ -138,7 +138,14 @@ def absolute(cwd: str, path: str) -> str:
         path = unquote(path.removeprefix("file://"))
     if path.startswith("~") and "\0" not in path:
         path = os.path.expanduser(path)
-    return os.path.normpath(os.path.join(cwd, path)) if ".." not in path.split("/") else os.path.join(cwd, path)
+    path = one_root(os.path.join(cwd, path))
+    return path if ".." in path.split("/") else os.path.normpath(path)
+
+
+def one_root(path: str) -> str:
+    """Returns a path that begins with one slash instead of several, as `http://example.com` has after its colon: Python
+    keeps two, takes them for a folder of their own, and finds no end above it."""
+    return f"/{path.lstrip('/')}" if path.startswith("//") else path
 
 
 def resolved(path: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from bough.core.policy.protected_paths import one_root
 from bough.core.policy.shell.folders import taken_along
 from bough.core.policy.shell.words import ExpansionTooLong, Variables, commands, expand_braces
 
@@ -163,5 +164,5 @@ def _git_reads(words: list[str]) -> bool:
 def _absolute(folder: str, text: str) -> str | None:
     if text.startswith("-"):
         return None
-    path = os.path.join(folder, os.path.expanduser(text))
+    path = one_root(os.path.join(folder, os.path.expanduser(text)))
     return path if ".." in path.split("/") else os.path.normpath(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ def _shown(messages: list[Json]) -> list[tuple[str, str]]:
     for message in messages:
         content = message["content"]
         if content["type"] == "text":
-            shown.append((message["role"], " ".join(content["text"].split())))
+            text = re.sub(r"Chunk ID: \w+ Wall time: [\d.]+", "", " ".join(content["text"].split()))
+            shown.append((message["role"], text))
         elif content["type"] == "tool":
             output = str(content["result"].get("output") or content["result"].get("content"))
             shown.append((f"tool {content['result']['status']}", "shell-out" if "shell-out" in output else "?"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from playwright.async_api import Page, expect
 
 from tests.support.outside import demo_chat
-from tests.web.helpers.site import Site, axe
+from tests.web.helpers.site import Site
 
 
 async def test_a_conversation_is_imported(site: Site, page: Page) -> None:
     """H1: The page lists conversations from outside, imports one and shows its transcript; afterwards the list opens
     its session."""
-    repo = server.repo()
-    await demo_chat(server.data / "demo", repo, "[[say said outside]]")
+    repo = site.repo
+    await demo_chat(site.server.data / "demo", repo, "[[say said outside]]")
     await page.goto("/import")
     row = page.get_by_role("listitem").filter(has_text=str(repo))
     await row.get_by_role("button", name="Import").click()
@@ -24,10 +24,9 @@ async def test_a_conversation_is_imported(site: Site, page: Page) -> None:
 
 async def test_a_session_opens_in_a_terminal(site: Site, page: Page) -> None:
     """H3: The menu of an idle session shows the command of the agent's own program, with a button that copies it."""
-    repo = await server.client.repo(server.repo())
-    session = await server.client.session(repo["id"])
-    await server.client.ask(session["id"], "[[say inside]]")
-    await page.goto(f"{server.url}/session/{session['id']}")
+    session = await site.session()
+    await site.client.ask(session["id"], "[[say inside]]")
+    await page.goto(f"/session/{session['id']}")
     await page.get_by_role("button", name="More actions").click()
     await page.get_by_role("menuitem", name="Open in terminal").click()
     dialog = page.get_by_role("dialog", name="Open in terminal")

@@ -57,7 +57,7 @@ _ABOUT = f"""\
 
 
 async def _found_again(folder: Path) -> list[Row]:
-    command = [sys.executable, "-m", "tests.support.misbehaving_agents.streams_forever"]
+    command = [sys.executable, "-m", "tests.support.misbehaving_agents.bad_ends.streams_forever"]
     floor, ours, heard = Sample([]), Sample([]), Sample([])
     async with turns.server(folder, command, env=ENV) as server:
         with Http(server.url, server.token) as http:

@@ -22,6 +22,7 @@ from bough.agents.keeper_client.keeper_key import keeper_key
 from bough.agents.keeper_client.keeper_link import KeeperLink
 from bough.agents.keeper_client.start_keeper import attach_keeper, start_keeper
 from bough.agents.link import AgentExit, Link, LinkClosed
+from tests.support import misbehaving_agents
 
 PATIENCE = 40
 """Seconds to wait for anything; all of it takes far less, even on the slowest machine."""
@@ -106,7 +107,7 @@ class Keepers:
 
     async def agent(self, name: str, *args: str) -> KeeperLink:
         """Starts one of the misbehaving agents."""
-        return await self.start(sys.executable, "-m", f"tests.support.misbehaving_agents.{name}", *args)
+        return await self.start(sys.executable, "-m", misbehaving_agents.module(name), *args)
 
     async def close(self) -> None:
         for link in self._links:

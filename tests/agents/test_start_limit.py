@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bough.agents.start_limit import StartLimit
+from bough.agents.process.start_limit import StartLimit
 from tests.support.eventually import eventually
 
 

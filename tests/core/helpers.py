@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
+from tests.support import misbehaving_agents
 from tests.support.client import Client
 from tests.support.eventually import eventually
 from tests.support.repos import make_repo
@@ -33,7 +34,7 @@ def add_agent(folder: Path, name: str, command: list[str], **fields: Any) -> Non
 
 def misbehaving(folder: Path, name: str) -> None:
     """Adds one of the misbehaving agents to the catalog."""
-    add_agent(folder, name, ["{python}", "-m", f"tests.support.misbehaving_agents.{name}"])
+    add_agent(folder, name, ["{python}", "-m", misbehaving_agents.module(name)])
 
 
 async def open_session(server: Running, **fields: Any) -> str:

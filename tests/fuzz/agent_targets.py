@@ -23,7 +23,7 @@ from bough.agents.keeper.frames import Frame, FrameReader, TooLong
 from bough.agents.keeper.journal import Journal, is_damaged, read_journal
 from bough.agents.keeper_client.keeper_stream import KeeperStream
 from bough.agents.lines import LineSplitter
-from bough.agents.stderr import telling_line
+from bough.agents.process.stderr import telling_line
 from bough.core.policy.decide import OWN_SERVER, decide
 from bough.core.policy.tool_use import read as tool_use
 from bough.core.search.message_text import searchable

@@ -19,11 +19,11 @@ from tests.kill.calls import MODES as CALLER_MODES
 from tests.kill.calls import Caller
 from tests.kill.traffic import Ledger, Script, add_agents
 from tests.kill.victims import Victims
-from tests.support.crashing_server import CLOCK, CRASH, FAULTS, TORN_KEEPERS
-from tests.support.disk_faults import FaultyDisk
 from tests.support.eventually import eventually
+from tests.support.faults.crashing_server import CLOCK, CRASH, FAULTS, TORN_KEEPERS
+from tests.support.faults.disk_faults import FaultyDisk
+from tests.support.faults.postgres_proxy import PostgresProxy
 from tests.support.postgres import Postgres
-from tests.support.postgres_proxy import PostgresProxy
 from tests.support.server import ServerProcess
 
 Json = dict[str, Any]
@@ -71,7 +71,10 @@ class KillRun:
         self.random = random.Random(self.seed)
         flags = ("--max-sessions", "5000", "--max-agents", str(AGENTS), "--max-deaths", "100000")
         self.server = ServerProcess(
-            self.folder / "data", self.folder / "work", (*flags, *self.flags), module="tests.support.crashing_server"
+            self.folder / "data",
+            self.folder / "work",
+            (*flags, *self.flags),
+            module="tests.support.faults.crashing_server",
         )
         # Every server of the run has this; one that is to fail has more.
         self._env = {TORN_KEEPERS: "yes"} | (self.disk.env if self.disk is not None else {})

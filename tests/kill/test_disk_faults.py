@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support.client import Client
-from tests.support.crashing_server import CRASH
-from tests.support.disk_faults import ERRORS, FaultyDisk, compiler
 from tests.support.eventually import eventually
+from tests.support.faults.crashing_server import CRASH
+from tests.support.faults.disk_faults import ERRORS, FaultyDisk, compiler
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 from tests.support.server_forker import forking

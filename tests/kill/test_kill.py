@@ -17,8 +17,8 @@ from tests.kill.check_trees import check_trees
 from tests.kill.kill_run import KillRun
 from tests.kill.victims import processes
 from tests.support import postgres
-from tests.support.disk_faults import FaultyDisk, compiler
-from tests.support.postgres_proxy import PostgresProxy
+from tests.support.faults.disk_faults import FaultyDisk, compiler
+from tests.support.faults.postgres_proxy import PostgresProxy
 from tests.support.server_forker import forking
 
 # `make test-kill ROUNDS=500 SEED=7` runs it for longer.

@@ -10,9 +10,9 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.disk_faults import ERRORS, FaultyDisk
+from tests.support.faults.disk_faults import ERRORS, FaultyDisk
+from tests.support.faults.postgres_proxy import PostgresProxy
 from tests.support.postgres import Postgres
-from tests.support.postgres_proxy import PostgresProxy
 
 # Victims and their weights. Keepers also crash by themselves, in the middle of a write.
 PROCESSES = {"agent": 3, "keeper": 2, "stopped keeper": 2}
@@ -100,7 +100,7 @@ def processes(data: Path) -> dict[str, list[int]]:
             continue
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes().split(b"\0")
-            if command[2:4] == [b"-m", b"tests.support.torn_keeper"] and str(data).encode() in command[4]:
+            if command[2:4] == [b"-m", b"tests.support.faults.torn_keeper"] and str(data).encode() in command[4]:
                 pids_by_kind["keeper"].append(int(entry.name))
             elif home in (entry / "environ").read_bytes().split(b"\0"):
                 pids_by_kind["agent"].append(int(entry.name))

@@ -16,8 +16,8 @@ from bough.storage import migrate, postgres, postgres_tx, queries
 from bough.storage.backend import Backend, Tx
 from bough.storage.open import open_backend
 from tests.support.eventually import eventually
+from tests.support.faults.postgres_proxy import PostgresProxy
 from tests.support.postgres import binaries, running
-from tests.support.postgres_proxy import PostgresProxy
 
 FOLDER = Path(__file__).with_name("migrations")
 Q = queries.load("boxes", Path(__file__).with_name("sql"))

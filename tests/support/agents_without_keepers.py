@@ -7,7 +7,7 @@ from typing import Any
 
 from bough.agents.errors import AgentGone
 from bough.agents.link import Link
-from bough.agents.process_link import start_process
+from bough.agents.process.process_link import start_process
 
 
 class Processes:

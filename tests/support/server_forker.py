@@ -104,7 +104,7 @@ def main(channel: socket.socket) -> None:
     from bough.api.page.routes import BUILT
     from bough.api.server import app
     from bough.settings import Settings
-    from tests.support import crashing_server
+    from tests.support.faults import crashing_server
 
     # It knows no server, so all of them share it.
     app.application = functools.lru_cache(app.application)

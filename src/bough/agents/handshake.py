@@ -20,7 +20,7 @@ from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentGone
 from bough.agents.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND
 from bough.agents.link import Link
-from bough.agents.process_link import start_process
+from bough.agents.process.process_link import start_process
 from bough.errors import AgentFailed
 
 # Sees every update, and returns whether its text is meant for people.

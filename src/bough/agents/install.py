@@ -17,7 +17,7 @@ import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, Package
 from bough.agents.catalog.find_program import bin_name, is_own, npm_folder
-from bough.agents.inherited_env import HIDDEN_PREFIXES
+from bough.agents.process.inherited_env import HIDDEN_PREFIXES
 from bough.errors import AgentFailed, Invalid
 
 OLDEST_NODE = (20,)

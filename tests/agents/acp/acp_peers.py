@@ -18,7 +18,8 @@ from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import AgentExit, LineBatch
-from bough.agents.process_link import ProcessLink, start_process
+from bough.agents.process.process_link import ProcessLink, start_process
+from tests.support import misbehaving_agents
 from tests.support.acp.acp_schema import AcpSchema, Pending
 
 
@@ -141,7 +142,7 @@ class Peer:
 
 
 def command(name: str, *args: str) -> list[str]:
-    return [sys.executable, "-m", f"tests.support.misbehaving_agents.{name}", *args]
+    return [sys.executable, "-m", misbehaving_agents.module(name), *args]
 
 
 @contextlib.asynccontextmanager

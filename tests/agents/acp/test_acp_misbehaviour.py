@@ -87,7 +87,7 @@ async def test_line_without_end_costs_bounded_memory() -> None:
 
 async def test_closes_stdout_but_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     """O2: An agent that closed its output counts as gone, although its process may live."""
-    monkeypatch.setattr("bough.agents.process_link.LAST_WORDS", 0.05)
+    monkeypatch.setattr("bough.agents.process.process_link.LAST_WORDS", 0.05)
     async with peer("closes_stdout") as agent:
         session = await agent.open()
         with pytest.raises(AgentGone, match="closes_stdout"):

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bough.agents import process_link, process_pipes
 from bough.agents.link import LinkClosed
-from bough.agents.process_link import ProcessLink, start_process
+from bough.agents.process import process_link, process_pipes
+from bough.agents.process.process_link import ProcessLink, start_process
 from bough.errors import AgentFailed
 from tests.agents.acp.acp_peers import command, peer
 from tests.support.eventually import eventually

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bough.agents.stderr import telling_line
+from bough.agents.process.stderr import telling_line
 
 NODE = """(node:12) Warning: something is old
 /app/index.js:3

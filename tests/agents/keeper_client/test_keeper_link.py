@@ -112,7 +112,7 @@ def _mask(numbers: Iterable[int]) -> int:
 
 async def test_stderr_is_read_and_bounded(keepers: Keepers) -> None:
     """C1: A megabyte of stderr blocks nobody, only its tail is kept, and a later server gets it too."""
-    link = await keepers.start(sys.executable, "-m", "tests.support.misbehaving_agents.stderr_flood")
+    link = await keepers.start(sys.executable, "-m", "tests.support.misbehaving_agents.bad_output.stderr_flood")
     await eventually(lambda: link.stderr_tail().endswith("16383\n"))
     assert len(link.stderr_tail()) == 64 * 1024
     await link.leave()

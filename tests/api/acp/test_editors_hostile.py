@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from bough.api.acp.protocol import editor as editor_module
 from bough.api.acp.protocol.door import CLOSE_TOO_SLOW
 from bough.api.acp.sessions.open_sessions import OpenSessions
-from bough.api.acp.view.attachment import Attachment
+from bough.api.acp.view.replay_and_follow import Attachment
 from bough.core.events import subscriber_buffer as subscription
 from bough.model.session import Session
 from tests.api.acp.editor_client import Editor, editing

@@ -14,7 +14,7 @@ from bough.errors import Busy
 from bough.model.session import Caller
 from tests.api.error_responses import Json, refused
 from tests.support.client import Client
-from tests.support.faults import failing
+from tests.support.faults.database_faults import failing
 from tests.support.server import Running, serving
 
 

@@ -10,7 +10,7 @@ from bough.core.store.sql import TOKENS, USERS
 from bough.model.values import times
 from tests.api.error_responses import refused
 from tests.support.browser import follow_link, signed_in
-from tests.support.faults import failing
+from tests.support.faults.database_faults import failing
 from tests.support.people import as_person, as_user, token_of
 from tests.support.server import Running, serving
 

@@ -41,7 +41,7 @@ async def test_a_cut_off_restore_is_completed(tmp_path: Path, half_done: bool) -
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         repo = make_repo(server.root / "repo")
         session, task = await changed_files(server, repo)
-        server.module, server.env = "tests.support.crashing_server", {"CRASH": "after:begin"}
+        server.module, server.env = "tests.support.faults.crashing_server", {"CRASH": "after:begin"}
         await server.start()
         with pytest.raises(httpx.HTTPError):
             await restore(server, task)
@@ -69,7 +69,7 @@ async def test_a_restore_that_had_not_begun_never_happened(tmp_path: Path, crash
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         repo = make_repo(server.root / "repo")
         _, task = await changed_files(server, repo)
-        server.module, server.env = "tests.support.crashing_server", {"CRASH": crash}
+        server.module, server.env = "tests.support.faults.crashing_server", {"CRASH": crash}
         await server.start()
         with pytest.raises(httpx.HTTPError):
             await restore(server, task)

@@ -212,7 +212,7 @@ async def test_failures_are_sent_once_across_a_kill(
 ) -> None:
     """F8, Q4: Killed in the transaction that sends a failure, or right after it, the session gets one prompt."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     settings = {"BOUGH_SEND_CHECKS": "true", "BOUGH_POLL_CHECKS": "0"}
     server.env = settings | {"CRASH": f"{where}:add_check_prompt"}
     async with server:

@@ -117,7 +117,7 @@ async def test_a_repeated_request_gets_its_answer(server: Running) -> None:
 @pytest.mark.parametrize("where", ["after:decide_cleanup", "inside:forget_cleanup"])
 async def test_a_killed_cleanup_is_completed(tmp_path: Path, where: str) -> None:
     """A4, F7: Killed after the decision or before its record, the next start completes the cleanup once."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": where}
     async with server:
         repo = make_repo(server.root / "repo")
@@ -147,7 +147,7 @@ async def test_a_killed_cleanup_is_completed(tmp_path: Path, where: str) -> None
 
 async def test_a_cleanup_that_cannot_be_completed_is_reported(tmp_path: Path) -> None:
     """F7: If the next start cannot complete a cleanup, the worktree's state says why, until it is cleaned up."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": "after:decide_cleanup"}
     async with server:
         repo = make_repo(server.root / "repo")
@@ -212,7 +212,7 @@ async def test_work_added_after_the_preview_keeps_its_branch(server: Running) ->
 async def test_work_added_after_a_kill_is_not_cleaned_up(tmp_path: Path, commits: bool) -> None:
     """F7: What somebody added between a kill and the next start is not removed: the worktree and its sessions stay, and
     its state says why."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": "after:decide_cleanup"}
     async with server:
         repo = make_repo(server.root / "repo")

@@ -16,7 +16,7 @@ DIED = "The inner process exited unexpectedly. Please start a new session."
 def add_dead_inside(folder: Path, words: str) -> Path:
     """Adds the agent that dies inside to the catalog, and returns the file where it records its prompts."""
     record = folder / "prompts"
-    command = ["{python}", "-m", "tests.support.misbehaving_agents.dead_inside", str(record), words]
+    command = ["{python}", "-m", "tests.support.misbehaving_agents.bad_ends.dead_inside", str(record), words]
     add_agent(folder, "hollow", command, **{"quirks.broken": ["inner process exited"]})
     return record
 

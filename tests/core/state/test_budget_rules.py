@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.core.state import budgets
-from bough.core.state.budgets import BudgetBody, BudgetExceeded, Budgets
+from bough.core.state.limits import budgets
+from bough.core.state.limits.budgets import BudgetBody, BudgetExceeded, Budgets
 from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.errors import Denied, Invalid

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.core.state import agent_time, task_ended
+from bough.core.state import task_ended
 from bough.core.state.end_reasons import IDLE
+from bough.core.state.limits import agent_time
 from bough.core.state.reports.callbacks import Callbacks
 from bough.core.store import records
 from bough.core.store.sql import MESSAGES, TASKS, TREES

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bough.core.state.cost import grown_cost
 from bough.core.state.end_reasons import IDLE, MARKED_FAILED
+from bough.core.state.limits.cost import grown_cost
 from bough.core.state.session_lifecycle import check_resumable, refuse_side_question
 from bough.errors import Conflict
 from bough.model.message import raw

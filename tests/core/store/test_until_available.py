@@ -19,7 +19,7 @@ from bough.errors import Unavailable
 from bough.model.session import Caller
 from bough.storage.open import open_backend
 from tests.core.helpers import open_session
-from tests.support.faults import break_at, failing
+from tests.support.faults.database_faults import break_at, failing
 from tests.support.server import serving
 
 # Much longer than a stop takes on a busy machine, and shorter than one withdrawal used to wait for its database.

@@ -17,7 +17,7 @@ from bough.core.tool_calls import service
 from tests.support.client import Json
 from tests.support.eventually import PATIENCE as PATIENT
 from tests.support.eventually import eventually
-from tests.support.faults import failing
+from tests.support.faults.database_faults import failing
 from tests.support.mcp.tool_caller import Agent
 from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 

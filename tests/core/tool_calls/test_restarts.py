@@ -42,7 +42,7 @@ class Stage:
         async with asyncio.timeout(30):
             await self.server.process.wait()
         await self.stack.aclose()
-        self.server.module = "tests.support.crashing_server" if crash else "bough"
+        self.server.module = "tests.support.faults.crashing_server" if crash else "bough"
         self.server.env = {"CRASH": crash}
         await self.server.start()
         await self.connect()

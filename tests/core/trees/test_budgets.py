@@ -10,8 +10,8 @@ import pytest
 
 from bough.core.approvals.kinds import LIMIT
 from bough.core.live_agents.start import repository_trust
-from bough.core.state import budgets
-from bough.core.state.budgets import BudgetBody
+from bough.core.state.limits import budgets
+from bough.core.state.limits.budgets import BudgetBody
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.errors import Denied, Invalid

@@ -61,7 +61,7 @@ async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: s
     """B6, Q4: Killed in the transaction that creates the sessions of a race, or right after it; a repeated request
     succeeds."""
     # Only this transaction releases a mark.
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": f"{where}:forget"}
     async with server:
         root, repo = await cut_off(server, "race", RACE)
@@ -82,7 +82,7 @@ async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: s
 @pytest.mark.parametrize(("where", "created"), [("inside", 0), ("after", 1)])
 async def test_a_session_with_a_new_worktree(tmp_path: Path, where: str, created: int) -> None:
     """W2, Q4: Killed in the transaction that creates the session, or right after it, there are both or neither."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": f"{where}:forget"}
     async with server:
         repo = make_repo(server.root / "repo")
@@ -103,7 +103,7 @@ async def test_a_session_with_a_new_worktree(tmp_path: Path, where: str, created
 
 async def test_files_in_an_orphaned_worktree_are_kept(tmp_path: Path) -> None:
     """B2, W2: Files that somebody added to an orphaned worktree stay on a recovery ref."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": "inside:forget"}
     async with server:
         _, repo = await cut_off(server, "fork", NEW)

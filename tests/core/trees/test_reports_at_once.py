@@ -16,7 +16,7 @@ from bough.errors import Unavailable
 from bough.storage.backend import Backend, Tx
 from tests.core.trees.tree_helpers import answer, branch, contents, grove, rested
 from tests.support.client import PATIENCE, Client
-from tests.support.crashing_server import WatchingTx
+from tests.support.faults.crashing_server import WatchingTx
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
 
@@ -100,7 +100,7 @@ async def test_a_killed_server_reports_once(tmp_path: Path, where: str) -> None:
     """Q4: Killed in the transaction of the end, or right after it; the next server ends the task or delivers the
     report."""
     server = ServerProcess(
-        tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server", env={"CRASH": where}
+        tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server", env={"CRASH": where}
     )
     async with server:
         async with server.client() as client:

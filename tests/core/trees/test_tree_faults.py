@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from bough.core.sessions.control import Control, Stopped
+from bough.core.sessions.ending.control import Control, Stopped
 from bough.core.store.sql import RACES, SESSIONS, TASKS, TREES, WORKTREES
 from bough.core.trees.branch import Branches, NewBranch
 from bough.core.worktrees import for_branch, service
@@ -19,7 +19,7 @@ from bough.model.session import Caller
 from bough.storage.queries import Query
 from tests.core.helpers import messages, open_session
 from tests.support.client import Json
-from tests.support.faults import Fault, failing
+from tests.support.faults.database_faults import Fault, failing
 from tests.support.repos import git
 from tests.support.server import Running
 

@@ -19,7 +19,7 @@ from bough.errors import Busy
 from bough.storage import migrate
 from tests.core.helpers import messages, open_session
 from tests.support.eventually import eventually
-from tests.support.faults import failing
+from tests.support.faults.database_faults import failing
 from tests.support.server import Running, serving
 
 

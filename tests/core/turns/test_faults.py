@@ -21,21 +21,23 @@ from tests.core.helpers import (
     wait_until_gone,
 )
 from tests.support.client import PATIENCE, Client, Events, Json
-from tests.support.faults import hold_answers
+from tests.support.faults.database_faults import hold_answers
 from tests.support.server import ServerProcess, serving
 
 
 def add_late(folder: Path) -> Path:
     """Adds the agent that answers late to the catalog, and returns the file that it waits for."""
     now = folder / "now"
-    add_agent(folder, "late", ["{python}", "-m", "tests.support.misbehaving_agents.answers_late", str(now)])
+    add_agent(folder, "late", ["{python}", "-m", "tests.support.misbehaving_agents.bad_ends.answers_late", str(now)])
     return now
 
 
 def add_asking(folder: Path) -> Path:
     """Adds the agent that asks to the catalog, and returns the file where it records its answers."""
     received = folder / "heard"
-    add_agent(folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.asks_then_dies", str(received)])
+    add_agent(
+        folder, "asks", ["{python}", "-m", "tests.support.misbehaving_agents.bad_ends.asks_then_dies", str(received)]
+    )
     return received
 
 
@@ -91,7 +93,7 @@ async def test_a_decision_is_only_for_the_attempt_that_asked(tmp_path: Path) -> 
 
 async def test_a_remembered_choice_is_answered_after_a_kill(tmp_path: Path) -> None:
     """Q4: A server that is killed right before it answers by a remembered choice leaves that to the next server."""
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server")
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server")
     server.env = {"CRASH": "reply:2"}
     async with server:
         async with server.client() as client:

@@ -18,7 +18,7 @@ from bough.core.store.sql import APPROVALS, KEEPERS, MESSAGES, TASKS, TREES
 from bough.storage.queries import Query
 from tests.core.helpers import messages, open_session
 from tests.support.eventually import eventually
-from tests.support.faults import Fault, failing
+from tests.support.faults.database_faults import Fault, failing
 from tests.support.repos import make_repo
 from tests.support.server import Running, ServerProcess
 
@@ -54,7 +54,7 @@ async def test_a_second_attempt_that_is_cut_off_before_its_line_is_told_to_conti
         await server.stop(signal.SIGKILL)
         for process in agents_below(server.data):
             process.kill()
-        server.module, server.env = "tests.support.crashing_server", {"CRASH": "after:tell_asides"}
+        server.module, server.env = "tests.support.faults.crashing_server", {"CRASH": "after:tell_asides"}
         await server.start()
         assert server.process is not None
         async with asyncio.timeout(60):
@@ -168,7 +168,7 @@ async def test_a_checkpoint_has_its_ref_before_its_row(tmp_path: Path) -> None:
     after that commit leaves them to git."""
     crash = {"CRASH": "after:tell_asides"}
     async with ServerProcess(
-        tmp_path / "data", tmp_path / "work", env=crash, module="tests.support.crashing_server"
+        tmp_path / "data", tmp_path / "work", env=crash, module="tests.support.faults.crashing_server"
     ) as server:
         repo_path = make_repo(server.root / "repo")
         async with server.client() as client:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.core.helpers import add_agent, messages, open_in, open_session
 from tests.support.client import Client
-from tests.support.crashing_server import CRASH
 from tests.support.eventually import eventually
+from tests.support.faults.crashing_server import CRASH
 from tests.support.server import Running, ServerProcess, serving
 
 
@@ -213,7 +213,7 @@ async def test_a_kill_in_the_middle(tmp_path: Path, where: str) -> None:
     """Q8, Q4: A kill -9 before or after the prompt is sent, or before or after the answer is stored, neither loses nor
     doubles it."""
     env = {CRASH: where}
-    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.crashing_server", env=env)
+    server = ServerProcess(tmp_path / "data", tmp_path / "work", module="tests.support.faults.crashing_server", env=env)
     async with server:
         async with server.client() as client:
             session = await open_in(server, client)

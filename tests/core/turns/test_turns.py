@@ -132,7 +132,7 @@ async def test_a_crashed_turn_continues(server: Running) -> None:
 
 async def test_crashes_are_limited(tmp_path: Path) -> None:
     """T3: An agent that keeps dying ends the session in an error that contains its last words."""
-    add_agent(tmp_path, "dying", ["{python}", "-m", "tests.support.misbehaving_agents.exits_at_once"])
+    add_agent(tmp_path, "dying", ["{python}", "-m", "tests.support.misbehaving_agents.bad_ends.exits_at_once"])
     async with serving(tmp_path) as server:
         client = server.client
         session = await open_session(server, agent="dying")
@@ -155,7 +155,8 @@ async def test_a_silent_agent_fails_with_its_command_named(tmp_path: Path) -> No
         task = await client.ask(session, "hello")
         assert task["status"] == "failed"
         assert (
-            "tests.support.misbehaving_agents.silent did not answer initialize within 0.3 s" in task["error"]["message"]
+            "tests.support.misbehaving_agents.bad_ends.silent did not answer initialize within 0.3 s"
+            in task["error"]["message"]
         )
         assert len(server.services.runner.agents) == 0
 

@@ -26,7 +26,7 @@ from bough.storage.queries import Query
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, known_to_git, made, registered
 from tests.support.eventually import eventually
-from tests.support.faults import ERRORS, Fault, failing
+from tests.support.faults.database_faults import ERRORS, Fault, failing
 from tests.support.repos import git
 from tests.support.server import Running
 

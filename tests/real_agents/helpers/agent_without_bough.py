@@ -19,7 +19,7 @@ from bough.agents.acp.client import AgentClient
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import McpServer, TextBlock
 from bough.agents.acp.wire import AgentRequest, SessionUpdate
-from bough.agents.process_link import start_process
+from bough.agents.process.process_link import start_process
 from tests.support.real_agents.homes import Home
 from tests.support.real_agents.packages import PACKAGES
 

@@ -8,7 +8,7 @@ import os
 
 from bough.main import main
 from bough.storage.sqlite import SqliteBackend
-from tests.support.crashing_server import crash_in
+from tests.support.faults.crashing_server import crash_in
 
 DIES = "DIES"
 MODULE = "tests.support.real_agents.dying_server"

@@ -11,8 +11,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.eventually import eventually
+from tests.web.app.test_connection import forgive_a_lost_server
 from tests.web.helpers.site import Complaints, Site, entries, expand, prompt_box, said, send, transcript
-from tests.web.test_connection import forgive_a_lost_server
 
 
 async def test_a_removed_prompt_is_not_part_of_the_running_turn(site: Site, page: Page) -> None:

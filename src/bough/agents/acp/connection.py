@@ -25,7 +25,7 @@ from bough.agents.acp.wire import (
 from bough.agents.errors import AgentGone, AgentRefused, AgentTimeout, command_name
 from bough.agents.json_rpc import PARSE_ERROR, encode_error, encode_notification, encode_request, encode_result
 from bough.agents.link import AgentExit, LineBatch, Link, LinkClosed
-from bough.agents.stderr import telling_line
+from bough.agents.process.stderr import telling_line
 from bough.errors import AgentFailed, Internal
 
 JUNK_LIMIT = 1000

@@ -19,7 +19,7 @@ from bough.agents.catalog.find_program import LocatedAgent, npm_folder, startabl
 from bough.agents.catalog.login import key_variables, own_variables
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
-from bough.agents.inherited_env import KEY_ENDINGS, inherited_env
+from bough.agents.process.inherited_env import KEY_ENDINGS, inherited_env
 from bough.errors import Invalid
 
 FOLDER_NAME_LENGTH = 200

@@ -12,9 +12,9 @@ from bough.agents.acp_server.server import AgentServer
 from bough.agents.acp_server.session_store import now
 from bough.agents.demo.capabilities import AGENT_INFO, GATES, Features
 from bough.agents.demo.config import OPTIONS, config_options, usage_update
-from bough.agents.demo.permissions import MODES
 from bough.agents.demo.session import DemoSession
 from bough.agents.demo.state import DemoFile, DemoState, DemoStore
+from bough.agents.demo.tool_calls.permissions import MODES
 from bough.agents.demo.turn import COMMANDS, DemoTurn
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RequestId, RpcError
 

@@ -16,7 +16,7 @@ from bough.agents.demo.capabilities import Features
 from bough.agents.demo.config import EFFORTS, prompt_usage, turn_cost, usage_update
 from bough.agents.demo.sentences import in_directives
 from bough.agents.demo.state import DemoState
-from bough.agents.demo.tool_runner import ToolRunner
+from bough.agents.demo.tool_calls.tool_runner import ToolRunner
 from bough.agents.demo.updates import DemoUpdates
 from bough.agents.json_rpc import INTERNAL_ERROR, Json, RpcError
 

@@ -23,7 +23,7 @@ from bough.agents.keeper.frames import VERSION, Frame, FrameReader
 from bough.agents.keeper_client import disk_check, keeper_folder, keeper_key
 from bough.agents.keeper_client.keeper_folder import KeeperInfo
 from bough.agents.keeper_client.keeper_link import KeeperLink, Welcome
-from bough.agents.process_link import agent_missing, find_program
+from bough.agents.process.process_link import agent_missing, find_program
 from bough.errors import AgentFailed, Busy
 
 PROGRAM = "bough.agents.keeper"

@@ -1,20 +1,21 @@
-"""Authenticates requests: checks Host and Origin, then the server's token, a user's token or a page key. Cookies open
-only the page's files. `bough.api.roles` decides what an authenticated person may do."""
+"""Authenticates requests: `host_and_origin` checks where they come from, then the server's token, a user's token or a
+page key is checked. Cookies open only the page's files. `bough.api.roles` decides what an authenticated person may
+do."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import msgspec
 import structlog
 from litestar.types import Scope
 
+from bough.api.http.host_and_origin import check_names, check_page, header_dict, origin_text, request_scheme
 from bough.core.access.page_keys import PageKeys, UsedKey
 from bough.core.access.user_tokens import UserTokens
-from bough.errors import Denied, Unauthenticated
+from bough.errors import Unauthenticated
 from bough.model.access.page_key import PageKey
 from bough.model.session import Caller, Door
 from bough.model.values import times
@@ -25,9 +26,6 @@ log = structlog.get_logger("bough.security")
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 ACP_PATH = "/acp"
 OPEN = frozenset({("GET", "/api/health"), ("HEAD", "/api/health")})
-# Methods that change nothing.
-HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
-PORTS = {"http": 80, "https": 443}
 # Browsers cannot send headers with a WebSocket, except the list of protocols: the page offers this one, which the
 # server chooses, and one that carries its key.
 SOCKET_PROTOCOL = "bough"
@@ -96,7 +94,7 @@ class RequestGate:
     def of_person(self, scope: Scope) -> Grant | None:
         """Returns what the server's or a user's token grants that came with a request for the tools; None for an
         agent's, which the tools' door checks itself."""
-        secret = _bearer(_headers(scope))
+        secret = _bearer(header_dict(scope))
         return self.by_token(secret, "mcp") if secret is not None else None
 
     def page_caller(self, token_id: str | None) -> Caller | None:
@@ -108,8 +106,8 @@ class RequestGate:
 
     def grant(self, scope: Scope) -> Grant:
         """Returns what a request was authenticated as; raises Denied or Unauthenticated."""
-        headers = _headers(scope)
-        self._check_host(headers, _scheme(scope))
+        headers = header_dict(scope)
+        check_names(headers, request_scheme(scope), self._names)
         if scope["type"] == "http" and (scope["method"], scope["path"]) in OPEN:
             return self._owner
         secret = _bearer(headers)
@@ -121,7 +119,7 @@ class RequestGate:
         used = self._page_key(secret, scope, headers)
         caller = self.page_caller(used.key.token_id) if used is not None else None
         if used is not None and caller is not None:
-            self._check_page(scope, headers)
+            check_page(scope, headers)
             return Grant(msgspec.structs.replace(caller, token_id=used.key.id), used.revoked, used.key)
         raise Unauthenticated(
             "unauthenticated",
@@ -134,7 +132,7 @@ class RequestGate:
             return False
         name = self.cookie_name(scope)
         # Not with SimpleCookie, which rejects the whole header if another server on this host has set an odd cookie.
-        for part in _headers(scope).get("cookie", "").split(";"):
+        for part in header_dict(scope).get("cookie", "").split(";"):
             key, _, value = part.strip().partition("=")
             if key == name and self.page_keys.opens_page(value.strip('"')):
                 return True
@@ -142,16 +140,16 @@ class RequestGate:
 
     def used_key(self, scope: Scope) -> UsedKey | None:
         """Returns the valid page key that came with a request, if any."""
-        headers = _headers(scope)
+        headers = header_dict(scope)
         return self._page_key(_bearer(headers), scope, headers)
 
     def check_host_and_origin(self, scope: Scope) -> None:
         """Raises Denied for a request to another host name or from another site's page."""
-        self._check_host(_headers(scope), _scheme(scope))
+        check_names(header_dict(scope), request_scheme(scope), self._names)
 
     def lacks_json_type(self, scope: Scope) -> bool:
         """Returns whether a request of the page lacks the JSON content type, which other sites cannot send."""
-        headers = _headers(scope)
+        headers = header_dict(scope)
         empty = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         return not empty and kind != "application/json"
@@ -165,44 +163,11 @@ class RequestGate:
             return None
         return used
 
-    def _check_host(self, headers: dict[str, str], scheme: str) -> None:
-        host = headers.get("host", "")
-        own_origin = _origin_of(f"{scheme}://{host}")
-        if own_origin is None or own_origin[1] not in self._names:
-            raise Denied(
-                "foreign_host", f"This server does not accept the host name {host[:100]!r}; add it to allowed_hosts."
-            )
-        origin = headers.get("origin")
-        if origin is not None and _origin_of(origin) != own_origin:
-            log.warning("foreign_origin", origin=origin[:200], host=host)
-            raise Denied("foreign_origin", f"Requests from the page {origin[:100]!r} are not accepted.")
-
-    def _check_page(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Checks that a change with a page key comes from our own page."""
-        if scope["type"] == "http" and scope["method"] in HARMLESS:
-            return
-        if "origin" not in headers and headers.get("sec-fetch-site") != "same-origin":
-            log.warning("no_origin", path=scope["path"][:200])
-            raise Denied(
-                "foreign_origin",
-                "With a page key, changes need the page's `Origin`. Scripts must send the token instead.",
-            )
-
-
-def origin_text(scope: Scope, headers: dict[str, str] | None = None) -> str:
-    """Returns the origin under which a request reached the server, such as `http://127.0.0.1:4100`."""
-    host = (_headers(scope) if headers is None else headers).get("host", "")
-    origin = _origin_of(f"{_scheme(scope)}://{host}")
-    if origin is None:
-        return ""
-    scheme, name, port = origin
-    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
-
 
 def chosen_protocol(scope: Scope) -> str | None:
     """Returns the protocol to answer a WebSocket with: ours if the client offers it, because browsers then accept no
     answer without it."""
-    return SOCKET_PROTOCOL if SOCKET_PROTOCOL in _protocols(_headers(scope)) else None
+    return SOCKET_PROTOCOL if SOCKET_PROTOCOL in _protocols(header_dict(scope)) else None
 
 
 def _bearer(headers: dict[str, str]) -> str | None:
@@ -218,23 +183,3 @@ def _socket_key(headers: dict[str, str]) -> str | None:
 
 def _protocols(headers: dict[str, str]) -> list[str]:
     return [name.strip() for name in headers.get("sec-websocket-protocol", "").split(",")]
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-
-
-def _scheme(scope: Scope) -> str:
-    return {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
-
-
-def _origin_of(address: str) -> tuple[str, str, int] | None:
-    """Returns scheme, host name and port, which form an origin; None if the address has anything else."""
-    try:
-        parts = urlsplit(address)
-        port = parts.port or PORTS.get(parts.scheme)
-    except ValueError:
-        return None
-    if port is None or not parts.hostname or "@" in parts.netloc or parts.path or parts.query or parts.fragment:
-        return None
-    return parts.scheme, parts.hostname, port

@@ -15,7 +15,8 @@ from litestar.response import Redirect
 from litestar.types import Scope
 
 from bough.api.http import built_in_pages
-from bough.api.http.auth import RequestGate, origin_text
+from bough.api.http.auth import RequestGate
+from bough.api.http.host_and_origin import origin_text
 from bough.api.http.server_parts import parts_of
 from bough.api.page.assets import HASHED, IDENTITY, INDEX, BuiltPage, PageFile
 from bough.core.access.page_keys import LIFETIME

@@ -9,8 +9,9 @@ import msgspec
 
 from bough.core.approvals import ask
 from bough.core.approvals.base import ApprovalKind, Arguments, By
-from bough.core.state import agent_limits, budgets, interruption
-from bough.core.state.budgets import BudgetExceeded
+from bough.core.state import interruption
+from bough.core.state.limits import agent_limits, budgets
+from bough.core.state.limits.budgets import BudgetExceeded
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.errors import BoughError

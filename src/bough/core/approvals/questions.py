@@ -8,7 +8,7 @@ import msgspec
 
 from bough.agents.acp.wire import RequestId
 from bough.agents.catalog import Catalog
-from bough.core.approvals import ask, patterns
+from bough.core.approvals import ask, form_patterns
 from bough.core.approvals.base import ApprovalKind, Arguments, By, Expired
 from bough.core.state.calls import tool_call
 from bough.core.store import records
@@ -138,7 +138,7 @@ async def checked_answer(question: StoredQuestion, approval: Approval, content: 
         if field.pattern is not None and field.name in values
     ]
     pairs = [(field.pattern or "", str(values[field.name])) for field, _ in checked]
-    for (_, seen), is_wrong in zip(checked, await patterns.mismatches(pairs), strict=True):
+    for (_, seen), is_wrong in zip(checked, await form_patterns.mismatches(pairs), strict=True):
         if is_wrong:
             wrong[seen.name] = f"Must match the pattern {seen.pattern}"
     if wrong:

@@ -18,7 +18,7 @@ import msgspec
 
 from bough import __version__
 from bough.agents.acp.types import HttpServer, McpServer, StdioServer
-from bough.agents.inherited_env import inherited_env
+from bough.agents.process.inherited_env import inherited_env
 from bough.core.environment.mask_shown_values import MASK, masked_url
 
 if TYPE_CHECKING:

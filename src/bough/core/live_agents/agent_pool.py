@@ -19,7 +19,7 @@ from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.launcher import Launcher
 from bough.agents.link import Link
-from bough.agents.start_limit import StartLimit
+from bough.agents.process.start_limit import StartLimit
 from bough.agents.wait_shielded import shielded
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub

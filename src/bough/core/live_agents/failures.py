@@ -13,7 +13,7 @@ import msgspec
 from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.errors import AgentGone, AgentRefused
-from bough.agents.stderr import telling_line
+from bough.agents.process.stderr import telling_line
 from bough.core.live_agents.error_causes import cause, says_nothing, unwrapped
 from bough.core.live_agents.reported_limits import reported_limit
 from bough.errors import AgentFailed

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from bough.core.sessions.cascades import Cascades
+from bough.core.sessions.ending.cascades import Cascades
 from bough.core.store.sql import REPOS, SESSIONS, WORKTREES
 from bough.core.store.transactions import Store
 from bough.core.worktrees.repos import Repos

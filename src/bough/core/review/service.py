@@ -16,10 +16,10 @@ from bough.core.review.files import MOST_FILES, ChangedFiles, FileReview, Review
 from bough.core.review.places import Place, Places
 from bough.core.review.prompt import review_prompt
 from bough.core.review.subjects import TABLES, Subject, Subjects, find_subject, sessions_of
-from bough.core.sessions.control import Control
+from bough.core.sessions.ending.control import Control
 from bough.core.sessions.tasks import Tasks
-from bough.core.state.admission import MadeRoom
 from bough.core.state.enqueue import checked_prompt
+from bough.core.state.limits.admission import MadeRoom
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import REVIEWS

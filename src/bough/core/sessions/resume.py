@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.sessions.control import Control
+from bough.core.sessions.ending.control import Control
 from bough.core.sessions.requests import PromptedTask, ResumedSession
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption
-from bough.core.state.admission import readmit
+from bough.core.state.limits.admission import readmit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.transactions import Change, Store

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
-from bough.core.sessions.control import Control
+from bough.core.sessions.ending.control import Control
 from bough.core.sessions.requests import PromptedTask
 from bough.core.sessions.tasks import Tasks
-from bough.core.state import agent_limits, interruption
+from bough.core.state import interruption
 from bough.core.state.enqueue import enqueue
+from bough.core.state.limits import agent_limits
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import MESSAGES, TREES

@@ -28,8 +28,8 @@ from bough.core.sessions.requests import (
     check_texts,
 )
 from bough.core.sessions.tasks import Tasks
-from bough.core.state.admission import admit
 from bough.core.state.enqueue import checked_prompt, enqueue
+from bough.core.state.limits.admission import admit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page

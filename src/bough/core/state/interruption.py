@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.state import session_lifecycle, steering, task_ended
-from bough.core.state.cost import grown_cost
+from bough.core.state.limits.cost import grown_cost
 from bough.core.state.turn import TurnOutcome, failure, finish
 from bough.core.store import records
 from bough.core.store.session_secrets import redacted_error

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.errors import AgentLimited
-from bough.core.state import agent_limits, interruption, session_lifecycle, steering
+from bough.core.state import interruption, session_lifecycle, steering
+from bough.core.state.limits import agent_limits
 from bough.core.state.turn import TurnOutcome, finish
 from bough.core.store import records
 from bough.core.store.session_secrets import redacted_error

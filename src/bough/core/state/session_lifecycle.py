@@ -8,8 +8,8 @@ import structlog
 
 from bough.core.state import task_ended
 from bough.core.state.calls import tool_call
-from bough.core.state.cost import grown_cost
 from bough.core.state.end_reasons import MARKED_FAILED, reason
+from bough.core.state.limits.cost import grown_cost
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, QUESTIONS, SESSIONS, TASKS
 from bough.core.store.transactions import Change, Store

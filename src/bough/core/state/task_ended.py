@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bough.core.state import agent_time
+from bough.core.state.limits import agent_time
 from bough.core.state.reports import callbacks, side_questions
 from bough.core.store import records
 from bough.core.store.sql import HOME, TREES

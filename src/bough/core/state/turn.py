@@ -13,7 +13,7 @@ from bough.agents.catalog.entry import UsageMeaning
 from bough.core.checkpoints.take import FolderState, meet, record
 from bough.core.state import session_lifecycle, steering, task_ended
 from bough.core.state.context_files import context_blocks, context_files
-from bough.core.state.cost import grown_cost
+from bough.core.state.limits.cost import grown_cost
 from bough.core.state.reports import callbacks
 from bough.core.store import records
 from bough.core.store.session_secrets import redacted_error

@@ -11,7 +11,8 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.errors import AgentLimited
 from bough.core.approvals import kinds
-from bough.core.state import agent_limits, park
+from bough.core.state import park
+from bough.core.state.limits import agent_limits
 from bough.core.store import records
 from bough.core.store.sql import LIMITS, TASKS
 from bough.core.store.transactions import Change

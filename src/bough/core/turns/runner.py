@@ -25,8 +25,8 @@ from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.questions.permissions import Permissions
 from bough.core.live_agents.start import repository_trust
-from bough.core.state import agent_limits, budgets
 from bough.core.state import turn as turns
+from bough.core.state.limits import agent_limits, budgets
 from bough.core.state.turn import Claimed, TurnOutcome
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES

@@ -13,7 +13,8 @@ import structlog
 
 from bough.agents.acp.types import Block
 from bough.core.live_agents.agent import Agent
-from bough.core.state import budgets, steering
+from bough.core.state import steering
+from bough.core.state.limits import budgets
 from bough.core.store import records
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available

@@ -14,6 +14,7 @@ import pytest
 from bough.agents.sandbox.detect import Availability
 from bough.model.session import MODES
 from tests.api.cli.cli_program import Cli, Result, bough, run_here
+from tests.support import misbehaving_agents
 from tests.support.server import Running
 
 LOGIN = """
@@ -53,7 +54,7 @@ def describe(tmp_path: Path, name: str, command: list[str], more: str = "") -> N
 
 
 def misbehaving(tmp_path: Path, name: str, more: str = "") -> None:
-    describe(tmp_path, name, ["{python}", "-m", f"tests.support.misbehaving_agents.{name}"], more)
+    describe(tmp_path, name, ["{python}", "-m", misbehaving_agents.module(name)], more)
 
 
 def written(tmp_path: Path, name: str, program: str, more: str = "") -> None:
@@ -146,7 +147,7 @@ def test_a_failing_agent_is_explained(
         monkeypatch.setenv("BOUGH_INITIALIZE_TIMEOUT", "0.3")
     result = tried(folder, name)
     assert result.code == 1 and sentence in result.err
-    by_hand = f"Run it yourself to see its output: {sys.executable} -m tests.support.misbehaving_agents.{name}\n"
+    by_hand = f"Run it yourself to see its output: {sys.executable} -m {misbehaving_agents.module(name)}\n"
     assert result.err.endswith(by_hand)
     failed, trial = seen(folder, name)
     assert (failed, trial["error"]["code"]) == (1, code)
@@ -202,7 +203,9 @@ def test_a_version_mismatch_is_named(folder: Path, tmp_path: Path, monkeypatch: 
     """L4: Names the installed and the tested version where the difference may explain a failure."""
     program = tmp_path / "bin" / "old-agent"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.support.misbehaving_agents.other_version "$@"\n')
+    program.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -m tests.support.misbehaving_agents.bad_output.other_version "$@"\n'
+    )
     program.chmod(0o755)
     (tmp_path / "bin" / "package.json").write_text('{"version": "0.1.0"}')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")

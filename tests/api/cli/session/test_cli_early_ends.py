@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bough.api.cli.session import silence
+from bough.api.cli.session.follow import silence
 from tests.api.cli.cli_program import Cli, run_here
 from tests.core.helpers import misbehaving, open_session
 from tests.support.eventually import eventually

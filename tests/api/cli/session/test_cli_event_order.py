@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bough.api.cli.session import event_order
-from bough.api.cli.session.event_order import EventOrder
+from bough.api.cli.session.follow import event_order
+from bough.api.cli.session.follow.event_order import EventOrder
 from tests.api.cli.cli_program import Cli, start
 from tests.support.server import Running
 

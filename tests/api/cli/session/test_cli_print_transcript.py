@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from bough.api.cli.framework import formats, terminal_safety
-from bough.api.cli.session.print_transcript import TranscriptPrinter
+from bough.api.cli.session.follow.print_transcript import TranscriptPrinter
 from bough.model.values.ids import new_id
 
 

@@ -10,7 +10,7 @@ from bough.api.rest.access.tokens import browser_name
 from bough.core.store.sql import PAGE_KEYS
 from tests.api.error_responses import NOBODY, refused
 from tests.support.browser import signed_in
-from tests.support.faults import failing
+from tests.support.faults.database_faults import failing
 from tests.support.server import Running, serving
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

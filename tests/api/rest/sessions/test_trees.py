@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from bough.core.events.wait import MOST
-from bough.core.sessions.cascades import Cascades
-from bough.core.sessions.control import Control, Stopped
+from bough.core.sessions.ending.cascades import Cascades
+from bough.core.sessions.ending.control import Control, Stopped
 from bough.errors import Conflict
 from bough.model.session import Caller
 from tests.api.error_responses import NOBODY, Json, refused

@@ -65,8 +65,7 @@ export default function Import() {
 
 function Conversations({ agent, words }: { agent: string; words: string }) {
   const query = useQuery(conversationsQuery(agent));
-  if (query.error && !query.data)
-    return <Problem error={query.error} retry={() => void query.refetch()} />;
+  if (query.error && !query.data) return <Problem error={query.error} retry={() => void query.refetch()} />;
   if (!query.data)
     return (
       <div role="status" aria-label="Asking the agents for their conversations">
@@ -75,7 +74,9 @@ function Conversations({ agent, words }: { agent: string; words: string }) {
       </div>
     );
   const { conversations, unread, total } = query.data;
-  const shown = conversations.filter(({ title, folder }) => `${title} ${folder}`.toLowerCase().includes(words));
+  const shown = conversations.filter(({ title, folder }) =>
+    `${title} ${folder}`.toLowerCase().includes(words),
+  );
   return (
     <section aria-label="Conversations" aria-busy={query.isFetching}>
       <p className={css.count} role="status">

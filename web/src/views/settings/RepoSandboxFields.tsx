@@ -1,8 +1,8 @@
 /** Fields of a repository's sandbox: whether and how its agents are confined, and the hosts that they may reach. */
 import type { Repo } from "@/api/types";
 import { Field, TextArea } from "@/ui/controls/Field";
-import { SandboxProfileSelect } from "@/views/forms/fields/SandboxProfileSelect";
-import { SandboxSelect } from "@/views/forms/fields/SandboxSelect";
+import { SandboxProfileSelect } from "@/views/forms/fields/permissions/SandboxProfileSelect";
+import { SandboxSelect } from "@/views/forms/fields/permissions/SandboxSelect";
 import type { SandboxChoice, SandboxProfile } from "@/views/forms/state/draft";
 
 export interface RepoSandbox {

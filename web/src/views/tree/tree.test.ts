@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Callback, Node } from "@/api/types";
-import { originEdges, reportEdges } from "./canvas/edges";
+import { originEdges, reportEdges } from "./canvas/edges/edges";
 import { heightOf, layOutTree, NODE_SIZE, neighbor, titleLines } from "./canvas/layout";
 import { buildTree, busyFirst, originOf, splitFolded, walk } from "./lineage";
 

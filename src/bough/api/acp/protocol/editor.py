@@ -31,8 +31,8 @@ from bough.api.acp.sessions.methods import Methods
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.prompts import Prompts, TurnEnds
 from bough.api.acp.sessions.questions import ElicitationSupport
-from bough.api.acp.view.attachment import AttachmentCallbacks
 from bough.api.acp.view.projection import Update
+from bough.api.acp.view.replay_and_follow import AttachmentCallbacks
 from bough.core.events.subscriber_buffer import Dropped
 from bough.core.services import Services
 from bough.core.sessions.requests import OpenedSession

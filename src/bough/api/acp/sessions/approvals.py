@@ -14,7 +14,7 @@ import structlog
 from bough.agents.json_rpc import Json, RpcError
 from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.sessions.questions import ElicitationSupport, create_elicitation, read_answer
-from bough.api.acp.view.attachment import Attachment
+from bough.api.acp.view.replay_and_follow import Attachment
 from bough.api.acp.view.shapes import KINDS, locations, parts
 from bough.core.approvals.kinds import kind_of
 from bough.core.approvals.options import once, options_of

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from bough.api.acp.sessions.approvals import ApprovalRequests
-from bough.api.acp.view.attachment import Attachment, AttachmentCallbacks
+from bough.api.acp.view.replay_and_follow import Attachment, AttachmentCallbacks
 from bough.core.services import Services
 from bough.model.session import Session
 

@@ -17,7 +17,7 @@ from bough.api.acp.protocol.rpc import Peer
 from bough.api.acp.sessions import slash_commands
 from bough.api.acp.sessions.open_sessions import OpenSessions
 from bough.api.acp.sessions.workspace import find_session
-from bough.api.acp.view.attachment import Attachment
+from bough.api.acp.view.replay_and_follow import Attachment
 from bough.core.services import Services
 from bough.core.sessions.requests import PromptedTask
 from bough.core.transcripts.files import NewFile

@@ -21,7 +21,7 @@ from bough.agents.catalog import CatalogEntry, load_catalog
 from bough.agents.catalog.find_program import is_own
 from bough.agents.catalog.login import is_set_up
 from bough.agents.catalog.prepare import server_env
-from bough.agents.inherited_env import HIDDEN_PREFIXES, KEY_ENDINGS, inherited_env
+from bough.agents.process.inherited_env import HIDDEN_PREFIXES, KEY_ENDINGS, inherited_env
 from bough.agents.sandbox.detect import detect
 from bough.api.agents import describe
 from bough.api.cli.agents.command import agent_state

@@ -121,8 +121,8 @@ def show(
 
 
 def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
-    from bough.api.cli.session.print_transcript import TranscriptPrinter
-    from bough.api.cli.session.silence import silence
+    from bough.api.cli.session.follow.print_transcript import TranscriptPrinter
+    from bough.api.cli.session.follow.silence import silence
 
     settings = [session["permissionMode"], session["model"], session["effort"]]
     output.facts(

@@ -95,6 +95,6 @@ def read_text(text: str) -> str:
 
 def follow_session(ctx: CommandContext, session_id: str, task_id: str | None, cursor: int) -> int:
     """Follows one turn, or the session if `task_id` is None; returns the exit code."""
-    from bough.api.cli.session.follow import FollowTarget, follow
+    from bough.api.cli.session.follow.follow_session import FollowTarget, follow
 
     return follow(ctx, FollowTarget(session_id, task_id), cursor)

@@ -10,7 +10,7 @@ from bough.agents.catalog import Catalog, usual_agents
 from bough.api.mcp.tools import prompt_and_spawn, results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, named, quote
-from bough.core.sessions.mark import Mark
+from bough.core.sessions.ending.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
 from bough.core.worktrees.records import WorktreePatch
 from bough.core.worktrees.repos import RepoPatch

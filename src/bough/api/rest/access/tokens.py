@@ -11,7 +11,8 @@ import msgspec
 from litestar import Request, Router, delete, get, post
 from litestar.params import JSONBody
 
-from bough.api.http.auth import Grant, origin_text
+from bough.api.http.auth import Grant
+from bough.api.http.host_and_origin import origin_text
 from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, with_key
 from bough.api.http.server_parts import parts_of
 from bough.api.http.server_token import new_token, token_created_at

@@ -10,7 +10,7 @@ from litestar import Router, post
 from litestar.params import JSONBody
 
 from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, whole_id, with_key
-from bough.core.sessions.cascades import Cascaded
+from bough.core.sessions.ending.cascades import Cascaded
 from bough.core.sessions.requests import ResumedSession
 from bough.errors import Invalid
 from bough.model.session import Session

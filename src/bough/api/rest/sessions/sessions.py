@@ -21,9 +21,9 @@ from bough.api.http.requests import (
     with_key,
 )
 from bough.api.rest.worktrees import WorktreeRemoved, removed_answer
-from bough.core.sessions.cascades import Cascaded
+from bough.core.sessions.ending.cascades import Cascaded
 from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
-from bough.core.state.admission import MadeRoom
+from bough.core.state.limits.admission import MadeRoom
 from bough.core.transcripts import export
 from bough.core.transcripts import inherited as inheritance
 from bough.core.transcripts.files import NewFiles

@@ -11,7 +11,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
 from bough.core.events.wait import Wait, Waited
-from bough.core.state.budgets import BudgetBody
+from bough.core.state.limits.budgets import BudgetBody
 from bough.core.trees.branch import Branched, NewBranch
 from bough.model.tree import Budget, Callback, Tree, TreeUsage
 

@@ -13,8 +13,8 @@ import structlog
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.cleanup.plan import CleanupPlan, plan_cleanup, sessions_to_end
 from bough.core.finish.requests import CleanupBody, Finished, FinishRefusal, scope_of, unkeyed
-from bough.core.sessions.archive import Archiving
-from bough.core.sessions.control import Control
+from bough.core.sessions.ending.archive import Archiving
+from bough.core.sessions.ending.control import Control
 from bough.core.store.short_ids import whole_id
 from bough.core.store.sql import CLEANUPS
 from bough.core.store.transactions import Change, Store

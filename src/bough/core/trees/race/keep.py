@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from bough.core.checkpoints.take import Checkpoints, FolderState, busy, of_restore, record
-from bough.core.sessions.cascades import Cascades, below
+from bough.core.sessions.ending.cascades import Cascades, below
 from bough.core.store import records
 from bough.core.store.session_secrets import shown_task
 from bough.core.store.short_ids import whole_id

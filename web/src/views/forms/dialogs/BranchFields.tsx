@@ -4,7 +4,7 @@ import type { Session } from "@/api/types";
 import { modeName } from "@/lib/words";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
-import { ModePicker } from "@/views/forms/fields/ModePicker";
+import { ModePicker } from "@/views/forms/fields/permissions/ModePicker";
 import { FieldError, Fold } from "@/views/forms/layout/FormParts";
 import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import { agentTitle } from "@/views/forms/state/agentReadiness";

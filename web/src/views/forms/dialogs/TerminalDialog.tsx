@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { terminalCommand } from "@/api/actions";
 import type { Session } from "@/api/types";
+import { Code } from "@/ui/code/Code";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
-import { Code } from "@/ui/code/Code";
 import { Problem, Skeleton } from "@/ui/feedback/Placeholders";
 
 export interface TerminalDialogProps {

@@ -5,14 +5,14 @@ import { FieldError, Fold, FormSection } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import type { Draft } from "@/views/forms/state/draft";
-import { ApprovalTimeoutField } from "./ApprovalTimeoutField";
 import { ContextFilesField } from "./ContextFilesField";
 import { EnvEditor } from "./EnvEditor";
 import { McpServerChoices } from "./McpServerChoices";
 import { ModelFields } from "./ModelFields";
-import { SandboxProfileSelect } from "./SandboxProfileSelect";
-import { SandboxSelect } from "./SandboxSelect";
-import { UnattendedSelect } from "./UnattendedSelect";
+import { ApprovalTimeoutField } from "./permissions/ApprovalTimeoutField";
+import { SandboxProfileSelect } from "./permissions/SandboxProfileSelect";
+import { SandboxSelect } from "./permissions/SandboxSelect";
+import { UnattendedSelect } from "./permissions/UnattendedSelect";
 
 export function AdvancedFields({
   draft,

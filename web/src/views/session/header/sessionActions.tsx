@@ -19,7 +19,14 @@ import {
   Users,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { archiveSession, catchUp, completeSession, deleteSession, runRequest, stopSession } from "@/api/actions";
+import {
+  archiveSession,
+  catchUp,
+  completeSession,
+  deleteSession,
+  runRequest,
+  stopSession,
+} from "@/api/actions";
 import { ApiError, fetchFile } from "@/api/client";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
@@ -53,7 +60,9 @@ async function copy(text: string, label: string): Promise<void> {
 
 async function catchUpNow(sessionId: string): Promise<void> {
   const { turns } = await catchUp(sessionId);
-  toast(turns ? `${plural(turns, "turn")} took place outside of Bough.` : "Nothing was said outside of Bough.");
+  toast(
+    turns ? `${plural(turns, "turn")} took place outside of Bough.` : "Nothing was said outside of Bough.",
+  );
 }
 
 const download = (session: Session, format: "markdown" | "json") =>

@@ -1,6 +1,7 @@
 /** Explains the edges of the canvas. */
+
+import edgeCss from "./edges/TreeEdge.module.css";
 import css from "./Legend.module.css";
-import edgeCss from "./TreeEdge.module.css";
 
 const LINES = [
   { words: "Child", className: edgeCss.spawn },

@@ -4,7 +4,7 @@ import { type KeyboardEvent, type MouseEvent, useEffect, useMemo, useRef, useSta
 import type { Node } from "@/api/types";
 import { sessionName } from "@/lib/words";
 import { StateMark } from "@/ui/labels/Badge";
-import { foldWords } from "@/views/tree/canvas/FoldNode";
+import { foldWords } from "@/views/tree/canvas/nodes/FoldNode";
 import { type Fold, isFold, type Shown } from "@/views/tree/foldFinished";
 import { type TreeBranch, walk } from "@/views/tree/lineage";
 import { KindMark, SessionMarks } from "@/views/tree/SessionMarks";

@@ -7,7 +7,7 @@ import msgspec
 
 from bough.core.state import session_lifecycle
 from bough.core.state.end_reasons import MADE_ROOM
-from bough.core.state.session_limit import check_limit
+from bough.core.state.limits.session_limit import check_limit
 from bough.core.store.transactions import Change
 from bough.model.session import Caller, Session
 from bough.settings import Settings

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bough.core.sessions.control import Control
-from bough.core.state import budgets
+from bough.core.sessions.ending.control import Control
+from bough.core.state.limits import budgets
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, EVENTS, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change, Store

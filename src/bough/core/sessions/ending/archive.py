@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bough.core.sessions.control import Control
+from bough.core.sessions.ending.control import Control
 from bough.core.state import session_lifecycle
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope

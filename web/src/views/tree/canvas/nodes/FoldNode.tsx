@@ -3,9 +3,9 @@ import { type Node as FlowNode, Handle, type NodeProps, Position } from "@xyflow
 import { ChevronsUpDown } from "lucide-react";
 import { memo } from "react";
 import { plural } from "@/lib/format";
+import type { LayoutDirection } from "@/views/tree/canvas/layout";
 import type { Fold } from "@/views/tree/foldFinished";
 import css from "./FoldNode.module.css";
-import type { LayoutDirection } from "./layout";
 
 export interface FoldNodeData extends Record<string, unknown> {
   fold: Fold;

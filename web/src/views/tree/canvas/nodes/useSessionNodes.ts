@@ -1,9 +1,15 @@
 /** Turns sessions into canvas nodes. Unchanged nodes stay the same objects, so that only changed sessions render again. */
 import { useMemo, useRef } from "react";
 import type { Node, RaceBrief } from "@/api/types";
+import {
+  FOLD_HEIGHT,
+  heightOf,
+  type LayoutDirection,
+  NODE_SIZE,
+  type Point,
+} from "@/views/tree/canvas/layout";
 import type { Fold } from "@/views/tree/foldFinished";
 import type { FoldFlowNode } from "./FoldNode";
-import { FOLD_HEIGHT, heightOf, type LayoutDirection, NODE_SIZE, type Point } from "./layout";
 import type { SessionFlowNode, SessionNodeData } from "./SessionNode";
 
 interface NodeInputs {

@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from bough.core.sessions.archive import Archiving
-from bough.core.sessions.control import Control
-from bough.core.sessions.purge import Purging
+from bough.core.sessions.ending.archive import Archiving
+from bough.core.sessions.ending.control import Control
+from bough.core.sessions.ending.purge import Purging
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TREES

@@ -6,8 +6,8 @@ import { money, tokens } from "@/lib/format";
 import { displayState, KIND_NAMES, sessionName } from "@/lib/words";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Badge, StateMark } from "@/ui/labels/Badge";
+import { heightOf, type LayoutDirection, titleLines } from "@/views/tree/canvas/layout";
 import { SessionMarks } from "@/views/tree/SessionMarks";
-import { heightOf, type LayoutDirection, titleLines } from "./layout";
 import css from "./SessionNode.module.css";
 
 export interface SessionNodeData extends Record<string, unknown> {

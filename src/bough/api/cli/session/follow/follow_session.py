@@ -20,10 +20,10 @@ from bough.api.cli.framework.error_hints import explain
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.stream import EventStream, StreamItem
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.session.ask_approval import print_subject, read_answer
-from bough.api.cli.session.event_order import EventOrder
-from bough.api.cli.session.print_transcript import TranscriptPrinter
-from bough.api.cli.session.silence import SilenceWatch
+from bough.api.cli.session.follow.ask_approval import print_subject, read_answer
+from bough.api.cli.session.follow.event_order import EventOrder
+from bough.api.cli.session.follow.print_transcript import TranscriptPrinter
+from bough.api.cli.session.follow.silence import SilenceWatch
 from bough.errors import BoughError
 from bough.model.task import EARLY_ENDS, IN_FLIGHT, STEERED, TERMINAL
 

@@ -5,10 +5,10 @@ import { useAgents } from "@/api/queries";
 import type { Mode } from "@/api/types";
 import { modeName, neverAsks, resolveMode } from "@/lib/words";
 import { Badge } from "@/ui/labels/Badge";
+import fields from "@/views/forms/fields/fields.module.css";
 import { Choice } from "@/views/forms/layout/FormParts";
 import css from "@/views/forms/layout/form.module.css";
 import { grantsMore, offeredModes } from "@/views/forms/state/offeredModes";
-import fields from "./fields.module.css";
 
 export function ModePicker({
   value,

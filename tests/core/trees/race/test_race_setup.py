@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.trees.test_race import COMMIT, MODE, commits, folder, keep, race, repo, status
+from tests.core.trees.race.test_race import COMMIT, MODE, commits, folder, keep, race, repo, status
 from tests.core.trees.tree_helpers import Grove, grove
 from tests.support.client import Json
 from tests.support.repos import git

@@ -7,7 +7,7 @@ from bough.api.cli.approvals.fill_form import FormFill
 from bough.api.cli.framework import output
 from bough.api.cli.framework.client import Json, part, parts
 from bough.api.cli.framework.formats import brief, short
-from bough.api.cli.session.print_transcript import TranscriptPrinter
+from bough.api.cli.session.follow.print_transcript import TranscriptPrinter
 
 # Lines of a change or a command that are shown with a question; a longer one would push the question's start away.
 LONGEST_SUBJECT = 60

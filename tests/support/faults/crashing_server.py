@@ -21,8 +21,8 @@ from bough.storage.backend import Backend, Tx
 from bough.storage.postgres import PostgresBackend
 from bough.storage.queries import Query
 from bough.storage.sqlite import SqliteBackend
-from tests.support.disk_faults import LIBRARY, VARIABLES
-from tests.support.faults import Storm, storming
+from tests.support.faults.database_faults import Storm, storming
+from tests.support.faults.disk_faults import LIBRARY, VARIABLES
 
 CRASH = "CRASH"
 """Where to die: `inside:37` before the commit of the 37th transaction, `after:37` after it, `inside:add_callback` and
@@ -147,7 +147,7 @@ def run() -> None:
     if where == "reply":
         crash_before_reply(int(number))
     if os.environ.get(TORN_KEEPERS):
-        start_keeper.PROGRAM = "tests.support.torn_keeper"
+        start_keeper.PROGRAM = "tests.support.faults.torn_keeper"
     if where in ("inside", "after"):
         for backend in (SqliteBackend, PostgresBackend):
             crash_in(backend, where, number)

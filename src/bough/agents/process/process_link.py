@@ -13,7 +13,7 @@ from bough.agents.errors import command_name
 from bough.agents.keeper import process_tree
 from bough.agents.lines import LINE_CAP
 from bough.agents.link import END_GRACE, AgentExit, LineBatch, LinkClosed
-from bough.agents.process_pipes import Pipes
+from bough.agents.process.process_pipes import Pipes
 from bough.agents.wait_shielded import shielded
 from bough.errors import AgentFailed
 

@@ -11,9 +11,9 @@ from bough.agents.acp_server.records import PermissionRecord
 from bough.agents.acp_server.session_store import now
 from bough.agents.acp_server.turn import PermissionCancelled
 from bough.agents.acp_server.updates import ToolCall, text_content
-from bough.agents.demo.always_asks import asks_about_command, asks_about_file
-from bough.agents.demo.permissions import TRUSTED_SERVER, Action, decide
-from bough.agents.demo.tools import plan_change, run_command
+from bough.agents.demo.tool_calls.always_asks import asks_about_command, asks_about_file
+from bough.agents.demo.tool_calls.permissions import TRUSTED_SERVER, Action, decide
+from bough.agents.demo.tool_calls.tools import plan_change, run_command
 from bough.agents.demo.updates import DemoUpdates
 from bough.agents.json_rpc import Json, RpcError
 
@@ -75,7 +75,7 @@ class ToolRunner:
         tool = self._announce(title=f"MCP tool {name}", name=name, kind="other", rawInput=raw_input)
         # In a thread: the import takes about a second, and other turns must go on.
         await asyncio.to_thread(importlib.import_module, "mcp.client")
-        from bough.agents.demo import mcp_calls
+        from bough.agents.demo.tool_calls import mcp_calls
 
         async def permit(server: str) -> bool:
             tool.update(

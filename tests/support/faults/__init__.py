@@ -1,0 +1,1 @@
+"""Databases, disks, networks, servers and keepers that fail when and where a test says."""

@@ -1,0 +1,1 @@
+"""Agents that die, hang, or end their turn or their process at the wrong moment."""

@@ -1,0 +1,1 @@
+"""Agents that send what they should not, or read too late."""

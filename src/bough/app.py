@@ -44,6 +44,9 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.schedules.clock import ScheduleClock
+from bough.core.schedules.runs import ScheduleRuns
+from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
 from bough.core.search.service import Search
 from bough.core.services import Services
@@ -167,6 +170,9 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     checks = RequestChecks(store, settings, finishing, tasks)
     user_tokens = UserTokens(store, page_keys)
     conversations = ConversationLists(store, settings, catalog, runner.reader)
+    worktree_sessions = WorktreeSessions(store, settings, worktrees, sessions, control, purging)
+    schedule_runs = ScheduleRuns(store, tasks, worktree_sessions)
+    schedules = Schedules(store, settings, sessions, schedule_runs)
     return Services(
         settings=settings,
         store=store,
@@ -195,7 +201,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         overlaps=OverlapSurvey(store, runner.checkpoints),
         progress=ProgressSurvey(store, runner.checkpoints),
         file_names=FileNames(store, runner.checkpoints.check_folder),
-        worktree_sessions=WorktreeSessions(store, settings, worktrees, sessions, control, purging),
+        worktree_sessions=worktree_sessions,
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
         marking=Marking(store, settings),
@@ -215,6 +221,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         restoring=Restoring(store, runner.checkpoints),
         reviews=Reviews(store, settings, runner.checkpoints, changes, tasks, control),
         pruning=Pruning(store, settings),
+        schedules=schedules,
+        schedule_clock=ScheduleClock(store, schedule_runs, schedules.changed),
         control=control,
         modes=Modes(store, catalog, agents),
         archiving=archiving,
@@ -305,6 +313,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         background.start("cleanups", services.cleanups.run())
         background.start("worktrees", services.worktrees.run())
         background.start("branches", services.branches.run())
+        background.start("schedules", services.schedule_clock.run())
         background.start("scheduler", services.scheduler.run())
         background.start("maintenance", services.maintenance.run())
         background.start("checkpoint refs", repair_refs(services.store))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bough.model.task import TERMINAL
+from tests.kill.check_schedules import opened_by_runs
 from tests.kill.check_sessions import split_joined
 from tests.kill.kill_run import KillRun
 from tests.kill.records import Turn, read_turns
@@ -59,6 +60,7 @@ async def check_worktrees(run: KillRun, client: Client) -> None:
     """B2, B6: Each worktree has the session that it was created for, and each such session its worktree; git knows no
     others."""
     session_ids = {branch.session_id for branch in run.ledger.branches if branch.apart}
+    session_ids |= await opened_by_runs(run, client)
     rows = (await client.get("/api/worktrees?limit=500"))["worktrees"]
     sessions = [await client.get(f"/api/sessions/{session_id}") for session_id in session_ids]
     used = {session["worktreeId"]: session["cwd"] for session in sessions}

@@ -99,6 +99,7 @@ class KillRun:
             for number in range(SESSIONS):
                 work.create_task(self._script(f"talk{number}").talk())
             work.create_task(self._script("steer").steer())
+            work.create_task(self._script("schedule").schedule())
             for number in range(TREES):
                 work.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
             for caller in self.callers:
@@ -117,6 +118,8 @@ class KillRun:
             # The checks need a server whose database works.
             await self._restart()
             await self._drain()
+        await self._settle_schedules()
+        await self._drain()
 
     @contextlib.contextmanager
     def timed(self, part: str) -> Generator[None]:
@@ -227,6 +230,17 @@ class KillRun:
 
         await eventually(look, lambda: f"no worktree is unfinished; these are: {unfinished}", within=DRAIN, pause=0.5)
 
+    async def _settle_schedules(self) -> None:
+        """Waits until the runs of schedules are started. Now the server's clock is right, so single times have come."""
+        waiting: list[str] = []
+
+        async def look() -> bool:
+            rows = (await self._call("GET", "/api/schedules?limit=500"))["schedules"]
+            waiting[:] = [f"{row['id']} {row['lastRun']}" for row in rows if _is_starting(row)]
+            return not waiting
+
+        await eventually(look, lambda: f"no run has to start; these have: {waiting}", within=DRAIN, pause=0.5)
+
     async def _explain(self) -> None:
         """Prints what is known about the sessions that hang: only a report of the failure can show it later."""
         tasks = (await self._call("GET", "/api/tasks?limit=100&status=queued,dispatching,running,interrupted"))["tasks"]
@@ -240,6 +254,11 @@ class KillRun:
                 if session_id in line
             ]
             print(session, *texts, *mentions[-40:], f"killed: {self.killed}", sep="\n")
+
+
+def _is_starting(schedule: Json) -> bool:
+    last = schedule["lastRun"]
+    return (schedule["at"] is not None and last is None) or (last is not None and last["status"] == "starting")
 
 
 def _is_of_the_disk(answer: httpx.Response) -> bool:

@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ class Ledger:
     branches: list[Branch] = field(default_factory=list[Branch])
     disturbed: set[str] = field(default_factory=set[str])
     steered: list[Sent] = field(default_factory=list[Sent])
+    # Schedules with a single time, and the runs of others that were asked for.
+    timed: list[str] = field(default_factory=list[str])
+    asked_runs: list[Json] = field(default_factory=list[Json])
 
     def below(self, session_id: str) -> list[str]:
         """Returns a session and everything branched from it, as far as it was acknowledged."""
@@ -114,6 +118,26 @@ class Script:
             for also in range(PROMPTS):
                 await self._pause(0.5)
                 await self._now(session_id, f"also {number}.{also} of {self._name}", "now")
+
+    async def schedule(self) -> None:
+        """Adds schedules with a single time soon, and asks for runs of others, for one session and for new ones."""
+        session_id = await self._open("demo")
+        repo_id = (await self._call("GET", f"/api/sessions/{session_id}"))["repoId"]
+        new = {"session": {"repoId": repo_id, "agent": "demo", "worktree": {"branch": "run-{number}"}}}
+        for number in range(PROMPTS):
+            # The clock of a server may be wrong by minutes: then it sends later, or refuses the time as passed.
+            soon = datetime.now(UTC) + timedelta(seconds=3)
+            body = {"at": soon.isoformat(), "prompt": f"timed {number} of {self._name}", "sessionId": session_id}
+            added = await self._call("POST", "/api/schedules", body, self._key(), may_refuse=True)
+            if "id" in added:
+                self._ledger.timed.append(added["id"])
+            place: Json = new if number % 2 else {"sessionId": session_id}
+            body = {"cron": "0 0 1 1 *", "prompt": f"asked {number} of {self._name}", "overlap": "run", **place}
+            schedule = await self._call("POST", "/api/schedules", body, self._key())
+            for _ in range(PROMPTS):
+                path = f"/api/schedules/{schedule['id']}/run"
+                self._ledger.asked_runs.append(await self._call("POST", path, {}, self._key()))
+                await self._pause(0.5)
 
     async def grow(self, times: int) -> None:
         """Grows one tree after the other."""

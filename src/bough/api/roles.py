@@ -64,6 +64,9 @@ _ROUTES: dict[Needed, str] = {
         GET /api/reviews/{kind}/{subject_id}
         GET /api/reviews/{kind}/{subject_id}/comments
         GET /api/reviews/{kind}/{subject_id}/file
+        GET /api/schedules
+        GET /api/schedules/{schedule_id}
+        GET /api/schedules/{schedule_id}/runs
         GET /api/search
         GET /api/sessions
         GET /api/sessions/{session_id}
@@ -115,6 +118,10 @@ _ROUTES: dict[Needed, str] = {
         POST /api/reviews/{kind}/{subject_id}/comments
         POST /api/reviews/{kind}/{subject_id}/send
         PUT /api/reviews/{kind}/{subject_id}/viewed
+        POST /api/schedules
+        PATCH /api/schedules/{schedule_id}
+        DELETE /api/schedules/{schedule_id}
+        POST /api/schedules/{schedule_id}/run
         POST /api/sessions
         PATCH /api/sessions/{session_id}
         DELETE /api/sessions/{session_id}
@@ -199,6 +206,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_worktrees_get",
         "agor_repos_list",
         "agor_boards_list",
+        "agor_schedules_list",
         "agor_mcp_servers_list",
     ),
     "operator": (
@@ -216,6 +224,8 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_worktrees_merge",
         "agor_worktrees_push",
         "agor_worktrees_pull_request",
+        "agor_schedules_create",
+        "agor_schedules_remove",
     ),
 }
 TOOLS: dict[str, Role] = {name: role for role, names in _TOOLS.items() for name in names}

@@ -34,6 +34,8 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.schedules.clock import ScheduleClock
+from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
 from bough.core.search.service import Search
 from bough.core.sessions.apply_mode import Modes
@@ -125,6 +127,8 @@ class Services:
     restoring: Restoring
     reviews: Reviews
     pruning: Pruning
+    schedules: Schedules
+    schedule_clock: ScheduleClock
     control: Control
     modes: Modes
     archiving: Archiving

@@ -39,6 +39,9 @@ EventType = Literal[
     "rule.removed",
     "choice.created",
     "choice.removed",
+    "schedule.created",
+    "schedule.patched",
+    "schedule.removed",
 ]
 
 # Frames besides rows: growing text, the text so far on joining, the current cursor, a gap.

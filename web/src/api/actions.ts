@@ -171,6 +171,14 @@ export const removeRule = (ruleId: string) =>
 export const removeChoice = (choiceId: string) =>
   dataOf(api.DELETE("/api/policy/choices/{choiceId}", { params: { path: { choiceId } } }));
 
+export const addSchedule = (body: Schemas["NewSchedule"]) => dataOf(api.POST("/api/schedules", { body }));
+export const patchSchedule = (scheduleId: string, body: Schemas["SchedulePatch"]) =>
+  dataOf(api.PATCH("/api/schedules/{scheduleId}", { params: { path: { scheduleId } }, body }));
+export const runSchedule = (scheduleId: string) =>
+  dataOf(api.POST("/api/schedules/{scheduleId}/run", { params: { path: { scheduleId } }, body: {} }));
+export const removeSchedule = (scheduleId: string) =>
+  dataOf(api.DELETE("/api/schedules/{scheduleId}", { params: { path: { scheduleId } } }));
+
 export const addBoard = (name: string) => dataOf(api.POST("/api/boards", { body: { name } }));
 export const renameBoard = (boardId: string, name: string) =>
   dataOf(api.PATCH("/api/boards/{boardId}", { params: { path: { boardId } }, body: { name } }));

@@ -46,6 +46,8 @@ export type PullRequestChecks = Schemas["PullRequestChecks"];
 export type Budget = Schemas["Budget"];
 export type Callback = Schemas["Callback"];
 export type Rule = Schemas["Rule"];
+export type Schedule = Schemas["ShownSchedule"];
+export type ScheduleRun = Schemas["ScheduleRun"];
 export type Choice = Schemas["Choice"];
 export type SearchHit = Omit<Schemas["Hit"], "marks"> & { marks: number[][] };
 

@@ -32,6 +32,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   mcp_server: ["mcpServers"],
   rule: ["rules"],
   choice: ["choices"],
+  schedule: ["schedules", "scheduleRuns"],
 };
 
 /** Queries of which only those about the event's session are refetched: the home page may hold dozens. */

@@ -43,6 +43,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands.checkpoint": ("session", "task", "checkpoint"),
     "commands.review": ("review",),
     "commands.race": ("race",),
+    "commands.schedule": ("schedule",),
     "approvals.approval": ("approval",),
     "approvals.policy": ("policy",),
     "commands.watch": ("watch",),

@@ -120,11 +120,19 @@ class Tasks:
         return turn
 
     async def queue(
-        self, change: Change, caller: Caller, session: Session, prompt: str, files: Sequence[File] = ()
+        self,
+        change: Change,
+        caller: Caller,
+        session: Session,
+        prompt: str,
+        files: Sequence[File] = (),
+        *,
+        by_clock: bool = False,
     ) -> Task:
-        """Queues a checked prompt at an open session, in a transaction."""
+        """Queues a checked prompt at an open session, in a transaction. `by_clock` says that no person sends it now."""
         await self.check_room(change, session)
-        source: Source = "session" if caller.kind == "session" else "schedule" if caller.kind == "system" else "user"
+        scheduled = by_clock or caller.kind == "system"
+        source: Source = "session" if caller.kind == "session" else "schedule" if scheduled else "user"
         sent = prompt if source == "session" else await repeated_prompt(change.tx, session.id, prompt)
         task = await enqueue(change, session, sent, source=source, from_session=caller.id, files=files, caller=caller)
         return task if sent == prompt else await change.shown(task)

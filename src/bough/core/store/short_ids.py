@@ -30,6 +30,7 @@ Table = Literal[
     "files",
     "races",
     "review_comments",
+    "schedules",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -46,6 +47,7 @@ NOUNS: dict[Table, str] = {
     "files": "file",
     "races": "race",
     "review_comments": "comment",
+    "schedules": "schedule",
 }
 
 

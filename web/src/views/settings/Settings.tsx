@@ -15,6 +15,7 @@ import { PolicySettings } from "./PolicySettings";
 import { RepoSettings } from "./RepoSettings";
 import { ServerSettings } from "./ServerSettings";
 import css from "./Settings.module.css";
+import { ScheduleSettings } from "./schedules/ScheduleSettings";
 
 interface SettingsPart {
   name: string;
@@ -48,6 +49,12 @@ const PARTS: Record<string, SettingsPart> = {
     about: "What agents may do. Rules are tried in order; the first match wins.",
     Part: PolicySettings,
     changedBy: "admin",
+  },
+  schedules: {
+    name: "Schedules",
+    about: "Prompts that are sent by the clock. Each time is used once, also after a crash.",
+    Part: ScheduleSettings,
+    changedBy: "operator",
   },
   "mcp-servers": {
     name: "MCP servers",

@@ -52,7 +52,7 @@ class StopSession(ChangingParams):
 # Creating
 
 
-async def _find_folder(ctx: ToolContext, text: str) -> tuple[str, str, str | None]:
+async def find_folder(ctx: ToolContext, text: str) -> tuple[str, str, str | None]:
     """Returns the repo, path and worktree for a worktree id or a repo id."""
     try:
         worktree = await ctx.services.worktrees.get(text)
@@ -81,7 +81,7 @@ def _request(catalog: Catalog, params: Create, repo: str, worktree: str | None) 
 
 
 async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
-    repo, path, worktree = await _find_folder(ctx, params.worktree_id)
+    repo, path, worktree = await find_folder(ctx, params.worktree_id)
     request = _request(ctx.services.catalog, params, repo, worktree)
     ctx.services.sessions.check(ctx.caller, request)
     if params.board_id is not None:
@@ -93,7 +93,7 @@ async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
 
 
 async def _create(ctx: ToolContext, params: Create) -> results.Created:
-    repo, _, worktree = await _find_folder(ctx, params.worktree_id)
+    repo, _, worktree = await find_folder(ctx, params.worktree_id)
     created = await ctx.services.worktree_sessions.create(
         ctx.caller, _request(ctx.services.catalog, params, repo, worktree)
     )
@@ -160,7 +160,7 @@ async def _stop(ctx: ToolContext, params: StopSession) -> Any:
     stopped = await ctx.services.control.stop(ctx.caller, params.session_id, params.expected_task_id)
     if stopped.task is None:
         status = results.status(stopped.session)
-        return {"session_id": stopped.session.id, "status": status, "message": "NoArguments ran there."}
+        return {"session_id": stopped.session.id, "status": status, "message": "Nothing ran there."}
     return await results.task(ctx.services, stopped.task)
 
 

@@ -167,6 +167,7 @@ CURRENT = SESSION | {
 WORKTREE = _object(["worktree_id", "path"], worktree_id="string", path="string", branch=MAYBE, status="string")
 # The fields of `FinishedWork` are not described: the list has to be short.
 FINISHED = _object([])
+SCHEDULE = _object(["schedule_id"], schedule_id="string", times="string")
 TASK = _object(["task_id", "status"], task_id="string", session_id="string", status="string", result=MAYBE)
 
 

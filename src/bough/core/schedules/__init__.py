@@ -1,0 +1,5 @@
+"""Sends prompts by the clock: at the times of a cron expression or once, to one session or to a new one per run. Each
+time is used once, whatever is killed, because it is a unique row.
+
+Called by the routes of `/api/schedules` and the tools about schedules; `app` runs the clock. Calls `sessions`, `state`
+and `store`."""

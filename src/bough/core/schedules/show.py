@@ -1,0 +1,37 @@
+"""Shows schedules to people: with their times in words, and without secret values."""
+
+from __future__ import annotations
+
+from bough.core.schedules import times
+from bough.core.schedules.requests import ShownSchedule
+from bough.core.store.session_secrets import redactor_of
+from bough.core.store.sql import SCHEDULES
+from bough.core.store.transactions import Change
+from bough.model.event import EventType
+from bough.model.schedule import Schedule, ScheduleRun
+from bough.model.values.times import now
+from bough.storage.backend import Tx
+
+UPCOMING = 3
+
+
+async def show(tx: Tx, schedule: Schedule) -> ShownSchedule:
+    """Returns a schedule as people see it, without the secret values of its session."""
+    fields = {name: getattr(schedule, name) for name in Schedule.__struct_fields__}
+    if schedule.session_id is not None:
+        redactor = await redactor_of(tx, schedule.session_id)
+        fields |= {name: redactor.text(fields[name]) for name in ("title", "prompt")}
+    last = await tx.all(SCHEDULES.runs, ScheduleRun, schedule_id=schedule.id, limit=1, offset=0)
+    if schedule.cron is not None:
+        words = f"{times.explained(schedule.cron)} ({schedule.timezone})"
+        after = times.upcoming(schedule.cron, schedule.timezone, now(), UPCOMING)
+    else:
+        words = "Once"
+        after = [schedule.next_at] if schedule.next_at is not None else []
+    return ShownSchedule(**fields, times=words, upcoming=after, last_run=last[0] if last else None)
+
+
+async def emit(change: Change, kind: EventType, schedule: Schedule) -> ShownSchedule:
+    shown = await show(change.tx, schedule)
+    change.emit(kind, shown)
+    return shown

@@ -1,0 +1,1 @@
+"""Tests of `core/schedules`: times, the clock, and runs that start once."""

@@ -304,7 +304,8 @@ async def test_an_older_recovery_is_not_lost(tmp_path: Path) -> None:
     """W2: A ref that is written again remembers its earlier value."""
     top = make_repo(tmp_path / "repo")
     (top / "one").write_text("1")
-    ref, inner = await worktree_recovery.keep_all(str(top), "x", "First.")
+    contents = await worktree_recovery.keep_all(str(top), "x", "First.")
+    ref, inner = contents.ref, contents.inner
     assert (ref, inner) == ("refs/bough/recovery/x", [])
     (top / "one").write_text("2")
     await worktree_recovery.keep_all(str(top), "x", "Second.")
@@ -338,7 +339,7 @@ async def test_removing_a_whole_repository_keeps_its_commits(tmp_path: Path) -> 
     assert (await files(str(tree))).changed == []
     named = (await own_commits(str(inner), None, remotes_only=True)).named
     assert (mine, "Precious.") in named
-    _, refs = await worktree_recovery.keep_all(str(tree), "x", "Kept.")
+    refs = (await worktree_recovery.keep_all(str(tree), "x", "Kept.")).inner
     below = "refs/bough/recovery-inner/x/1"
     assert refs == [f"{below}/files", f"{below}/heads/mine", f"{below}/stash/0", f"{below}/stash/1"]
     run(top, "worktree", "remove", "--force", "--force", str(tree))
@@ -352,10 +353,10 @@ async def test_repositories_in_repositories(tmp_path: Path) -> None:
         (top / name).mkdir()
         run(top / name, "init", "--quiet")
         (top / name / "work.txt").write_text(name)
-    _, refs = await worktree_recovery.keep_all(str(top), "x", "Kept.")
+    refs = (await worktree_recovery.keep_all(str(top), "x", "Kept.")).inner
     assert [run(top, "show", f"{ref}:work.txt") for ref in refs] == ["app", "app/deep", "app/deep/er"]
     (top / "app" / "work.txt").write_text("later")
-    _, later = await worktree_recovery.keep_all(str(top), "x", "Kept again.")
+    later = (await worktree_recovery.keep_all(str(top), "x", "Kept again.")).inner
     assert [run(top, "show", f"{ref}:work.txt") for ref in (refs[0], later[0])] == ["app", "later"]
 
 

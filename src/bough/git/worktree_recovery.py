@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+import msgspec
+
 from bough.git.decode import lines
 from bough.git.paths import is_there, quoted, relative
 from bough.git.run import GitFailed, git
@@ -24,19 +26,44 @@ LEFT_OUT = "are left out"
 _WHO = {name: value for name, value in IDENTITY.items() if not name.endswith("DATE")}
 
 
-async def keep_all(path: str, worktree_id: str, message: str) -> tuple[str, list[str]]:
-    """Keeps the files of a worktree and every nested repository with its branches, tags and stash. Returns the main ref
-    and the refs of the others that hold more. Raises if something cannot be kept."""
-    ref = f"{PREFIX}/{worktree_id}"
-    await _keep(path, ref, await _snapshot(path, message))
+class Kept(msgspec.Struct, frozen=True):
+    """The ref and the commit that hold a worktree's files, and further refs that hold more."""
+
+    ref: str
+    sha: str
+    inner: list[str] = []
+
+
+async def keep_all(path: str, worktree_id: str, message: str, earlier: str | None = None) -> Kept:
+    """Keeps the files of a worktree and every nested repository with its branches, tags and stash. Raises if something
+    cannot be kept. `earlier` is the commit of a removal that was cut off: of its files nothing is lost, although some
+    may be gone from the folder."""
+    sha, ref = await _snapshot(path, message), f"{PREFIX}/{worktree_id}"
     inner: list[str] = []
     # What an earlier removal kept stays.
     refs = lines(await git(path, "for-each-ref", "--format=%(refname)", f"{INNER}/{worktree_id}"))
     first = 1 + max((int(item.split("/")[4]) for item in refs), default=0)
+    if earlier is not None and await resolve(path, earlier) is not None:
+        if await _has_all(path, earlier, sha):
+            sha = earlier
+        else:
+            inner.append(f"{INNER}/{worktree_id}/{first}/files")
+            await _keep(path, inner[0], earlier)
+            first += 1
+    await _keep(path, ref, sha)
     for number, repository in enumerate(await _repositories(path), first):
         own = f"{INNER}/{worktree_id}/{number}"
         inner += await _keep_inner(path, repository, own, f"{message}, in {relative(repository, path)}")
-    return ref, inner
+    return Kept(ref, sha, inner)
+
+
+async def _has_all(path: str, earlier: str, later: str) -> bool:
+    """Returns whether a snapshot has everything that a later one on the same commit has."""
+    if await resolve(path, f"{earlier}^1") != await resolve(path, f"{later}^1"):
+        return False
+    words = ("diff-tree", "-r", "-z", "--name-status", "--no-renames", earlier, later)
+    states = (await git(path, *words, timeout=WITHIN)).split("\0")[:-1:2]
+    return all(state == "D" for state in states)
 
 
 async def _keep_inner(path: str, inner: str, own: str, message: str) -> list[str]:
@@ -76,12 +103,6 @@ async def _copy_objects(source: str, target: str, shas: Iterable[str]) -> None:
     await git(source, *QUIET, *words, env=env, stdin=stdin, timeout=WITHIN)
 
 
-async def recovery_ref(repo: str, worktree_id: str) -> str | None:
-    """Returns the ref of a kept worktree."""
-    ref = f"{PREFIX}/{worktree_id}"
-    return ref if await resolve(repo, ref) is not None else None
-
-
 async def drop(repo: str, worktree_id: str) -> None:
     """Deletes everything kept of a worktree."""
     named = ("for-each-ref", "--format=%(refname)", f"{PREFIX}/{worktree_id}", f"{INNER}/{worktree_id}")
@@ -90,15 +111,18 @@ async def drop(repo: str, worktree_id: str) -> None:
         await git(repo, *QUIET, "update-ref", "--no-deref", "--stdin", stdin=stdin.encode("utf-8", "surrogateescape"))
 
 
-async def keep_commit(repo: str, worktree_id: str, sha: str, message: str) -> str:
-    """Keeps the commit of a worktree whose files are already gone."""
+async def keep_commit(repo: str, worktree_id: str, sha: str, message: str, earlier: str | None = None) -> Kept:
+    """Keeps the commit of a worktree whose files are already gone. `earlier` is the commit of a removal that was cut
+    off."""
     ref = f"{PREFIX}/{worktree_id}"
-    if await resolve(repo, f"{ref}^1") == sha:
-        # An interrupted removal has already kept the files on top of it.
-        return ref
+    if earlier is not None and await resolve(repo, f"{earlier}^1") == sha:
+        # It has already kept the files on top of it.
+        await _keep(repo, ref, earlier)
+        return Kept(ref, earlier)
     tree = (await git(repo, "rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")).strip()
-    await _keep(repo, ref, await _commit(repo, tree, sha, message))
-    return ref
+    commit = await _commit(repo, tree, sha, message)
+    await _keep(repo, ref, commit)
+    return Kept(ref, commit)
 
 
 async def restore(path: str, sha: str) -> None:

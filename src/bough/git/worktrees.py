@@ -256,6 +256,13 @@ async def remove(repo: str, path: str, *, force: bool) -> None:
     await git(repo, "worktree", "remove", *words, path, timeout=ADD_WITHIN, worktree=path)
 
 
+async def reconnect(repo: str, path: str) -> None:
+    """Writes the file `.git` of a worktree that has lost it. Raises `GitFailed` if git cannot."""
+    await git(repo, "worktree", "repair", path, worktree=path, fine=(0, 1))
+    if not is_there(path, ".git"):
+        raise GitFailed("git_failed", f"{path} has no .git, and git worktree repair does not create it.")
+
+
 async def delete_branch(repo: str, branch: str, *others: str, expected: str | None = None) -> bool:
     """Deletes a branch that is not in use and whose commits are also on other branches, remotes or `others`; if its
     last commit is not the `expected` one, it stays. Its section in the configuration stays."""

@@ -62,3 +62,5 @@ class Claim(msgspec.Struct, kw_only=True, frozen=True):
     worktree: str | None = None
     # The repository in which something is created or changed.
     repo: str | None = None
+    # Further tools whose work this call does, too: their rules count as well.
+    also: tuple[str, ...] = ()

@@ -78,6 +78,8 @@ class Worktree(msgspec.Struct, rename="camel"):
     # The errors of its setup and the end of its output.
     setup_error: str | None
     setup_output: str | None
+    # The commit that the recovery ref pointed to when Bough wrote it.
+    recovery_sha: str | None = None
 
 
 class WorktreeState(msgspec.Struct, rename="camel"):

@@ -82,7 +82,7 @@ async def test_branches_with_odd_names(tmp_path: Path, blank: str) -> None:
     git(inner, "commit", "--quiet", "--allow-empty", "--message", "Only here.")
     assert (await state(str(inner))).branch == branch
     for number in (1, 2):
-        _, refs = await worktree_recovery.keep_all(str(top), "x", f"Kept {number}.")
+        refs = (await worktree_recovery.keep_all(str(top), "x", f"Kept {number}.")).inner
         for ref in refs:
             assert await worktrees.resolve(str(top), ref) is not None
     kept_refs = git(top, "for-each-ref", "--format=%(refname)", "refs/bough").split("\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -98,13 +99,15 @@ async def create_and_remove_worktree(cwd: str) -> None:
     (Path(path) / "more").write_text("more\n")
     await state(path)
     await files(path)
-    ref, _ = await worktree_recovery.keep_all(path, "id", "Kept.")
+    contents = await worktree_recovery.keep_all(path, "id", "Kept.")
+    await worktree_recovery.keep_all(path, "id", "Kept again.", contents.sha)
     with contextlib.suppress(BoughError):
         await worktrees.remove(cwd, path, force=False)
     await worktrees.remove(cwd, path, force=True)
-    await worktree_recovery.recovery_ref(cwd, "id")
-    await worktrees.add(cwd, path, None, await worktrees.resolve(cwd, f"{ref}^1"))
-    await worktree_recovery.restore(path, ref)
+    await worktrees.add(cwd, path, None, await worktrees.resolve(cwd, f"{contents.sha}^1"))
+    await worktree_recovery.restore(path, contents.sha)
+    os.unlink(Path(path, ".git"))
+    await worktrees.reconnect(cwd, path)
     await worktrees.clear(cwd, path)
     await worktree_recovery.drop(cwd, "id")
     await worktrees.delete_branch(cwd, "fork")

@@ -153,6 +153,8 @@ async def test_an_agent_writes_nothing_outside(boxed: Boxed) -> None:
         "mv .git/hooks .git/hooks2",
         "mkdir -p .git/worktrees/evil",
         "git update-ref refs/bough/checkpoints/evil HEAD",
+        "echo /evil > .git/objects/info/alternates",
+        "git commit-graph write --reachable; mv .git/objects/info .git/objects/info2",
     ],
 )
 @pytest.mark.parametrize("worktree", [False, True])
@@ -162,7 +164,8 @@ async def test_an_agent_cannot_change_what_git_runs(boxed: Boxed, command: str, 
     common = boxed.repo / ".git"
     if worktree:
         command = command.replace(".git/", f"{common}/")
-    watched = [common / "config", common / "hooks", common / "info", common / "worktrees", common / "refs" / "bough"]
+    names = ("config", "hooks", "info", "worktrees", "refs/bough", "objects/info")
+    watched = [common / name for name in names]
     before = [_content(path) for path in watched]
     await boxed.run(session, f"{command}; true")
     assert [_content(path) for path in watched] == before

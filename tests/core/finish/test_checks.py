@@ -100,6 +100,19 @@ async def test_checks_are_read_and_sent_once(
     assert [item["prompts"] for item in listed] == [2]
 
 
+async def test_many_long_comments(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F8: Of a pull request at most 1,000,000 characters of comments are stored, because anybody may write them, and
+    the list of all pull requests has none of them."""
+    threads = [thread(number, *["x" * 4_000] * 10) for number in range(1, 41)]
+    work, _ = await opened(server, forge, monkeypatch, threads=threads)
+    path = f"/api/worktrees/{work.worktree['id']}/checks"
+    read = await server.client.post(f"{path}/refresh")
+    texts = [comment["text"] for item in read["threads"] for comment in item["comments"]]
+    assert (len(read["threads"]), sum(map(len, texts))) == (40, 1_000_000)
+    (listed,) = (await server.client.get("/api/worktrees/checks"))["requests"]
+    assert (listed["threads"], listed["checks"], listed["counts"]["threads"], listed["unsent"]) == ([], [], 40, 40)
+
+
 async def test_a_rule_sends_at_most_five(server: Running, forge: ForgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
     """F8: With a rule, each refresh sends what is new by itself, also to a session that ended; after five prompts about
     a pull request, a person should look. Without a rule nothing is sent."""

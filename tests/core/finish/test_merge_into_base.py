@@ -170,7 +170,7 @@ async def test_refs_of_bough_are_not_moved(server: Running) -> None:
     work = await start(server)
     commit(work.folder, "one.txt")
     await work.do("merge")
-    ref = f"refs/bough/merges/{work.worktree['id']}/before/main"
+    ref = f"refs/bough/merges/{work.worktree['id']}/before"
     before = git(work.main, "rev-parse", ref)
     commit(work.folder, "two.txt")
     git(work.main, "symbolic-ref", "refs/heads/alias", ref)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from bough.core.worktrees.removal import remove
-from bough.git import worktree_recovery, worktrees
+from bough.git import worktrees
+from bough.git.run import GitFailed
 from bough.model.session import Caller
 from tests.api.error_responses import Json, refused
 from tests.api.worktree_helpers import at, commit, fails, head, made, registered, works
@@ -105,23 +108,74 @@ async def test_a_stopping_server_cuts_off_a_removal_that_hangs(
     assert not at(tree["path"]).exists()
 
 
-@pytest.mark.parametrize("listed", [False, True])
-async def test_an_interrupted_removal_is_finished(server: Running, listed: bool) -> None:
-    """W2: Repeating a removal that a crash interrupted keeps the recovery ref that was already written."""
+Cut = Callable[[Path, Path], None]
+
+
+def gone_but_listed(_top: Path, folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def gone(top: Path, folder: Path) -> None:
+    git(top, "worktree", "remove", "--force", str(folder))
+
+
+def half_gone(_top: Path, folder: Path) -> None:
+    (folder / "new.txt").unlink()
+    (folder / "README.md").unlink()
+
+
+def half_gone_without_git(top: Path, folder: Path) -> None:
+    half_gone(top, folder)
+    (folder / ".git").unlink()
+
+
+@pytest.mark.parametrize("cut", [gone_but_listed, gone, half_gone, half_gone_without_git])
+async def test_an_interrupted_removal_is_finished(server: Running, monkeypatch: pytest.MonkeyPatch, cut: Cut) -> None:
+    """W2: Repeating a removal that was killed, also while it deleted files, keeps what it stored before."""
     repo = await registered(server)
     tree = await made(server.client, repo)
     folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
     (folder / "new.txt").write_text("x")
-    ref, _ = await worktree_recovery.keep_all(str(folder), tree["id"], "Kept.")
-    if listed:
-        # The folder is gone, but git still lists the worktree.
-        shutil.rmtree(folder)
-    else:
-        git(at(repo["path"]), "worktree", "remove", "--force", str(folder))
-    gone = await server.client.call("DELETE", path)
-    assert gone["recoveryRef"] == ref
+    await _cut_off(server, monkeypatch, at(repo["path"]), folder, path, cut)
+    row = await server.client.get(path)
+    if row["removedAt"] is None:
+        row = await server.client.call("DELETE", f"{path}?force=true")
+    assert git(at(repo["path"]), "show", f"{row['recoveryRef']}:new.txt") == "x"
     await server.client.post(f"{path}/recover")
-    assert (folder / "new.txt").read_text() == "x"
+    assert (folder / "new.txt").read_text() == "x" and (folder / "README.md").exists()
+
+
+async def test_work_after_an_interrupted_removal_is_kept_too(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W2: If files changed after a removal was killed, the repeat keeps them as they are then, and what the first one
+    stored on another ref."""
+    repo = await registered(server)
+    tree = await made(server.client, repo)
+    folder, path = at(tree["path"]), f"/api/worktrees/{tree['id']}"
+    (folder / "new.txt").write_text("x")
+    await _cut_off(server, monkeypatch, at(repo["path"]), folder, path, half_gone)
+    (folder / "later.txt").write_text("later")
+    removed = await server.client.call("DELETE", f"{path}?force=true")
+    assert git(at(repo["path"]), "show", f"{removed['recoveryRef']}:later.txt") == "later"
+    assert git(at(repo["path"]), "show", f"{removed['innerRefs'][0]}:new.txt") == "x"
+    await server.client.post(f"{path}/recover")
+    assert (folder / "later.txt").read_text() == "later"
+    again = await server.client.call("DELETE", f"{path}?force=true")
+    assert again["innerRefs"] == []
+
+
+async def _cut_off(
+    server: Running, monkeypatch: pytest.MonkeyPatch, top: Path, folder: Path, path: str, cut: Cut
+) -> None:
+    """Lets a removal fail in the middle, as if git was killed."""
+
+    async def killed(_repo: str, _path: str, *, force: bool) -> None:
+        assert force
+        cut(top, folder)
+        raise GitFailed("git_failed", "git worktree failed: -9")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worktrees, "remove", killed)
+        refused(await server.client.http.delete(f"{path}?force=true"), 409, "git_failed")
 
 
 async def test_a_failed_recovery_can_be_repeated(server: Running) -> None:

@@ -108,7 +108,11 @@ async def test_a_forced_removal_keeps_everything(server: Running) -> None:
     (top / ".git" / "hooks" / "reference-transaction").unlink()
     assert not folder.exists()
     assert head(top, f"{ref}^") == sha
-    assert gone["recover"].endswith(f"git worktree add '{folder}' {ref}" if " " in str(folder) else f"{folder} {ref}")
+    sha_of_files = head(top, ref)
+    assert gone["recoverySha"] == sha_of_files
+    assert gone["recover"].endswith(
+        f"git worktree add '{folder}' {sha_of_files}" if " " in str(folder) else f"{folder} {sha_of_files}"
+    )
     git(top, "stash", "list")
     assert git(top, "for-each-ref", "refs/stash") == ""
     git(top, "gc", "--quiet", "--prune=now")

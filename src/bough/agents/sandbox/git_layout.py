@@ -22,6 +22,8 @@ RUNS_CODE = ("config", "config.worktree", "hooks", "info", "modules", "worktrees
 """Parts of a git folder that set what git runs, or that belong to other working copies."""
 OWN_REFS = "refs/bough"
 """The refs of Bough's checkpoints, which no agent may change."""
+OBJECTS_ELSEWHERE = "objects/info"
+"""Names other folders that git reads objects from, and holds a second record of which commits follow which."""
 KEEP = ".bough"
 """A folder among those of worktrees that is none."""
 
@@ -54,7 +56,14 @@ def paths_of(layout: GitLayout) -> GitPaths:
     common, git_folder = Path(layout.common), Path(layout.git_folder)
     dot_git = Path(layout.top, ".git")
     protected = [dot_git] if os.path.isfile(dot_git) else []
-    for folder in ("hooks", "info", "logs", OWN_REFS, *(() if layout.linked else ("modules", "worktrees"))):
+    for folder in (
+        "hooks",
+        "info",
+        "logs",
+        OWN_REFS,
+        OBJECTS_ELSEWHERE,
+        *(() if layout.linked else ("modules", "worktrees")),
+    ):
         _create(common / folder)
     if not layout.linked:
         _keep_worktrees(common / "worktrees")
@@ -67,7 +76,7 @@ def paths_of(layout: GitLayout) -> GitPaths:
         protected += [git_folder / name for name in ("commondir", "gitdir", "config.worktree")]
     else:
         protected += [common / name for name in RUNS_CODE]
-    protected.append(common / OWN_REFS)
+    protected += [common / OWN_REFS, common / OBJECTS_ELSEWHERE]
     return GitPaths(
         [str(common), str(common.parent)] if common.name == ".git" else [str(common)],
         [str(path) for path in writable if os.path.exists(path)],

@@ -12,7 +12,8 @@ from bough.core.finish.checks.service import ChecksPatch, SendChecksBody, SentCh
 
 
 class ChecksList(msgspec.Struct, rename="camel"):
-    """The pull requests of all worktrees, as they were last read."""
+    """The pull requests of all worktrees, as they were last read: how many checks and threads there are, but not the
+    checks and threads themselves."""
 
     requests: list[PullRequestChecks]
 

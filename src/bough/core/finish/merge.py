@@ -1,7 +1,4 @@
-"""Plans merging a worktree's branch into its base, and undoing that.
-
-Three refs per worktree keep what is needed to undo the last merge: the base `before` and `after` it, and the `tip` that
-was merged. Agents cannot write refs below `refs/bough` from their sandbox."""
+"""Plans merging a worktree's branch into its base, and undoing that."""
 
 from __future__ import annotations
 
@@ -10,10 +7,11 @@ import asyncio
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, refuse_uncommitted
+from bough.core.finish.merges import LastMerge, Merges, is_in_base, kept_ref
 from bough.core.finish.once import Foresee
 from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, counted, nothing
 from bough.errors import Conflict
-from bough.git.decode import lines, shown
+from bough.git.decode import shown
 from bough.git.finish.commit import checked_message
 from bough.git.finish.merge import identity
 from bough.git.finish.merge_trees import merge_trees, tree_of
@@ -24,7 +22,6 @@ from bough.git.working_copy.snapshot import working_copy
 from bough.git.worktrees import common_folder, resolve
 
 MOST_NAMED = 100
-PREFIX = "refs/bough/merges"
 
 
 class MergeTarget(msgspec.Struct, frozen=True):
@@ -33,15 +30,6 @@ class MergeTarget(msgspec.Struct, frozen=True):
     branch: str
     sha: str
     checkout: str | None
-
-
-class LastMerge(msgspec.Struct, rename="camel", frozen=True):
-    """The last merge of a worktree: the base branch, its commits before and after, and the commit that was merged."""
-
-    branch: str
-    before: str
-    after: str
-    tip: str
 
 
 async def find_target(folder: WorktreeFolder, into: str | None) -> MergeTarget:
@@ -69,7 +57,7 @@ async def check_checkout(folder: WorktreeFolder, target: MergeTarget) -> None:
 
 
 async def plan_merge(
-    folder: WorktreeFolder, target: MergeTarget, body: MergeBody, proposed: str, foresee: Foresee
+    folder: WorktreeFolder, target: MergeTarget, body: MergeBody, proposed: str, foresee: Foresee, merges: Merges
 ) -> FinishPlan:
     """Plans a merge with a merge commit, by moving the base forward, or as one commit."""
     branch = folder.own_branch
@@ -92,20 +80,20 @@ async def plan_merge(
             f"{target.branch} has commits that {branch} does not have. Update {branch} first, or merge another way.",
         )
     message, new = await _merged_commit(folder, target, body, common, proposed, finished)
-    finished.message, finished.recovery_ref = message, _ref(folder, "before", target.branch)
+    finished.message, finished.recovery_ref = message, kept_ref(folder, "before")
     await _check_files(target, new, finished, folder)
 
     async def act() -> None:
-        earlier = await _noted_merge(folder)
+        earlier = await merges.noted(folder)
         merge = LastMerge(target.branch, target.sha, new, folder.head)
         finished.sha = new
         await foresee(finished)
-        await _keep(folder, merge, earlier)
         try:
+            await merges.note(folder, merge)
             await _move(folder, target, new, f"bough merge {branch}")
         except BaseException:
-            if not await _is_in_base(folder, merge):
-                await (_forget(folder, merge) if earlier is None else _keep(folder, earlier, merge))
+            if not await is_in_base(folder, merge):
+                await (merges.forget(folder) if earlier is None else merges.note(folder, earlier))
             raise
 
     return FinishPlan(finished, act)
@@ -179,7 +167,9 @@ async def _move(folder: WorktreeFolder, target: MergeTarget, new: str, note: str
         await move_checkout(await working_copy(target.checkout), target.sha, new, note, who)
 
 
-async def plan_undo(folder: WorktreeFolder, last: LastMerge, target: MergeTarget, body: UndoMergeBody) -> FinishPlan:
+async def plan_undo(
+    folder: WorktreeFolder, last: LastMerge, target: MergeTarget, body: UndoMergeBody, merges: Merges
+) -> FinishPlan:
     """Plans moving the base back to where it was before the last merge. Raises `Conflict` if it has moved on since."""
     finished = Finished("undo-merge", folder.row.id, body.dry_run, branch=folder.branch, base=last.branch)
     if target.sha != last.after:
@@ -193,60 +183,7 @@ async def plan_undo(folder: WorktreeFolder, last: LastMerge, target: MergeTarget
 
     async def act() -> None:
         await _move(folder, target, last.before, "bough undo merge")
-        await _forget(folder, last)
+        await merges.forget(folder)
         finished.sha = last.before
 
     return FinishPlan(finished, act)
-
-
-def _ref(folder: WorktreeFolder, part: str, branch: str) -> str:
-    return f"{PREFIX}/{folder.row.id}/{part}/{branch}"
-
-
-async def last_merge(folder: WorktreeFolder) -> LastMerge | None:
-    """Returns the last merge of a worktree that its base still contains. If Bough was killed before it moved the base,
-    or somebody moved the base back, there is none."""
-    merge = await _noted_merge(folder)
-    return merge if merge is not None and await _is_in_base(folder, merge) else None
-
-
-async def _is_in_base(folder: WorktreeFolder, merge: LastMerge) -> bool:
-    tip = await resolve(folder.repo.path, f"refs/heads/{merge.branch}")
-    if tip is None or await resolve(folder.repo.path, merge.after) is None:
-        return False
-    # The merge itself if the base contains it, else something older.
-    common = await git(folder.repo.path, "merge-base", merge.after, tip, fine=(0, 1))
-    return common.strip() == merge.after
-
-
-async def _noted_merge(folder: WorktreeFolder) -> LastMerge | None:
-    """Returns the last merge that was kept for undoing it, whether it took place or not."""
-    prefix = f"{PREFIX}/{folder.row.id}/"
-    words = ("for-each-ref", "--format=%(objectname) %(refname)", prefix)
-    known = {ref.removeprefix(prefix): sha for sha, _, ref in _split(await git(folder.repo.path, *words))}
-    branch = next((name.removeprefix("after/") for name in known if name.startswith("after/")), None)
-    parts = [known.get(f"{part}/{branch}") for part in ("before", "after", "tip")]
-    if branch is None or None in parts:
-        return None
-    before, after, tip = (part or "" for part in parts)
-    return LastMerge(branch, before, after, tip)
-
-
-def _split(text: str) -> list[tuple[str, str, str]]:
-    return [line.partition(" ") for line in lines(text)]
-
-
-async def _keep(folder: WorktreeFolder, merge: LastMerge, earlier: LastMerge | None) -> None:
-    """Keeps what is needed to undo a merge, in place of what was kept for another."""
-    if earlier is not None and earlier.branch != merge.branch:
-        await _forget(folder, earlier)
-    parts = {"before": merge.before, "after": merge.after, "tip": merge.tip}
-    text = "".join(f"update {_ref(folder, part, merge.branch)}\0{sha}\0\0" for part, sha in parts.items())
-    stdin = text.encode("utf-8", "surrogateescape")
-    await git(folder.repo.path, "update-ref", "--no-deref", "-z", "--stdin", stdin=stdin)
-
-
-async def _forget(folder: WorktreeFolder, merge: LastMerge) -> None:
-    text = "".join(f"delete {_ref(folder, part, merge.branch)}\0\0" for part in ("before", "after", "tip"))
-    stdin = text.encode("utf-8", "surrogateescape")
-    await git(folder.repo.path, "update-ref", "--no-deref", "-z", "--stdin", stdin=stdin)

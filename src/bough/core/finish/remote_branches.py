@@ -37,6 +37,18 @@ class RemoteBranches:
         # The remote has it: a repeated request would not find that out.
         await until_available(lambda: self._store.write(work), "a remote branch", worktree=folder.row.id)
 
+    async def holding(self, folder: WorktreeFolder, branch: str) -> str | None:
+        """Returns the address of a remote whose branch has the worktree's last commit, as Bough last knew it."""
+        fields = {"repo_id": folder.repo.id, "branch": escaped(branch)}
+        rows = await self._store.read(lambda tx: tx.all(REMOTE_BRANCHES.of_branch, tuple[str, str], **fields))
+        for address, sha in rows:
+            if await resolve(folder.path, sha) is None:
+                continue
+            common = await git(folder.path, "merge-base", folder.head, sha, fine=(0, 1))
+            if common.strip() == folder.head:
+                return address
+        return None
+
     async def replaceable(self, folder: WorktreeFolder, remote: Remote, branch: str, replaces: str | None) -> str:
         """Returns the commit that a push may replace, empty for a branch that must be new. Raises `Conflict` if the
         remote has commits that are neither here nor known to Bough, unless a person named the last of them."""

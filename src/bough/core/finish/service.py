@@ -8,7 +8,8 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
 from bough.core.finish.conflict_prompt import find_resolver, prompt_resolver
 from bough.core.finish.folder import WorktreeFolder, busy_below, find_rows, refuse_turns
-from bough.core.finish.merge import MergeTarget, find_target, last_merge, plan_merge, plan_undo
+from bough.core.finish.merge import MergeTarget, find_target, plan_merge, plan_undo
+from bough.core.finish.merges import Merges
 from bough.core.finish.operations import Operations
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.pull_request import plan_pull_request
@@ -46,6 +47,7 @@ class Finishing:
         self._overlaps = Overlaps()
         self._operations = Operations(store, checkpoints)
         self._remote_branches = RemoteBranches(store)
+        self._merges = Merges(store)
 
     async def state(self, worktree_id: str) -> FinishState:
         """Returns how far the work is, with a proposed commit message."""
@@ -61,7 +63,7 @@ class Finishing:
         await self._checkpoints.check_folder(row.path)
         folder = await self._operations.read(row, repo)
         overlaps = await self._overlaps.find(row, [other for other in others if await self._is_inside(other)])
-        return await read_finish_state(folder, overlaps, running, proposed, failure)
+        return await read_finish_state(folder, overlaps, running, proposed, failure, self._store)
 
     async def look(self, worktree_id: str) -> WorktreeFolder:
         """Returns a worktree's branch and last commit."""
@@ -112,7 +114,7 @@ class Finishing:
             target = await find_target(folder, body.into)
             await self._check_target(caller, target, body)
             foresee = self._operations.foresee(caller, "merge", folder.row.id, body)
-            return await plan_merge(folder, target, body, await self._proposed(folder), foresee)
+            return await plan_merge(folder, target, body, await self._proposed(folder), foresee, self._merges)
 
         other = functools.partial(_checkout, into=body.into)
         return await self._operations.run(caller, worktree_id, "merge", body, plan, other)
@@ -121,14 +123,18 @@ class Finishing:
         """Undoes the last merge of a worktree."""
 
         async def plan(folder: WorktreeFolder) -> FinishPlan:
-            last = await last_merge(folder)
+            last = await self._merges.last(folder)
             if last is None:
                 raise Conflict("nothing_to_undo", f"Worktree {folder.row.name} has no merge that could be undone.")
             target = await find_target(folder, last.branch)
             await self._check_target(caller, target, body)
-            return await plan_undo(folder, last, target, body)
+            return await plan_undo(folder, last, target, body, self._merges)
 
-        return await self._operations.run(caller, worktree_id, "undo-merge", body, plan, _last_checkout)
+        async def last_checkout(folder: WorktreeFolder) -> str | None:
+            last = await self._merges.last(folder)
+            return (await find_target(folder, last.branch)).checkout if last is not None else None
+
+        return await self._operations.run(caller, worktree_id, "undo-merge", body, plan, last_checkout)
 
     async def push(self, caller: Caller, worktree_id: str, body: PushBody) -> Finished:
         """Pushes the worktree's branch. Takes no locks, because it changes no file and the network may be slow."""
@@ -169,8 +175,3 @@ class Finishing:
 
 async def _checkout(folder: WorktreeFolder, into: str | None) -> str | None:
     return (await find_target(folder, into)).checkout
-
-
-async def _last_checkout(folder: WorktreeFolder) -> str | None:
-    last = await last_merge(folder)
-    return (await find_target(folder, last.branch)).checkout if last is not None else None

@@ -8,9 +8,10 @@ import msgspec
 from bough.core.finish.cleanup.merged import merged_into
 from bough.core.finish.commit import ProposedMessage
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, find_remote
-from bough.core.finish.merge import LastMerge, last_merge
+from bough.core.finish.merges import LastMerge, Merges
 from bough.core.finish.overlap import Overlap
 from bough.core.finish.requests import MOST_NAMED
+from bough.core.store.transactions import Store
 from bough.errors import Conflict
 from bough.git.decode import shown
 from bough.git.finish.commit import uncommitted
@@ -77,9 +78,14 @@ class FinishState(msgspec.Struct, rename="camel"):
 
 
 async def read_finish_state(
-    folder: WorktreeFolder, overlaps: list[Overlap], running: list[str], proposed: ProposedMessage, failure: str | None
+    folder: WorktreeFolder,
+    overlaps: list[Overlap],
+    running: list[str],
+    proposed: ProposedMessage,
+    failure: str | None,
+    store: Store,
 ) -> FinishState:
-    """Reads the state from git."""
+    """Reads the state from git and the database."""
     changes = await uncommitted(folder.where.top)
     base, checkout, counted = None, None, None
     try:
@@ -89,8 +95,8 @@ async def read_finish_state(
         checkout = await checkout_of(folder, branch.local) if branch.local else None
     except Conflict:
         pass
-    merge = await last_merge(folder)
     ahead, behind = counted or (None, None)
+    merge = await Merges(store).last(folder)
     return FinishState(
         worktree_id=folder.row.id,
         branch=folder.branch,
@@ -110,7 +116,7 @@ async def read_finish_state(
         running=running,
         proposed=proposed,
         cleanup_error=failure,
-        merged_into=await merged_into(folder, merge),
+        merged_into=await merged_into(store, folder),
     )
 
 

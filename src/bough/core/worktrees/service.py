@@ -317,7 +317,8 @@ class Worktrees:
         if new:
             repo = await self._store.read(lambda tx: records.repo_of(tx, row))
             await worktree_recovery.drop(repo.path, row.id)
-            await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=None))
+            columns = {"recovery_ref": None, "recovery_sha": None}
+            await self._store.write(lambda change: records.quietly(change, row.id, **columns))
 
     async def repair(self) -> None:
         """Repairs the worktrees that the last server was creating, setting up, removing or recovering."""

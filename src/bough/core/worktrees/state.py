@@ -41,7 +41,9 @@ async def read_state(row: Worktree, repo: Repo) -> WorktreeState:
 
 async def find_recoverable(row: Worktree, repo: Repo) -> tuple[git.GitBranch | None, str | None, str | None]:
     """Returns what a recovery restores: the branch to check out or else the commit, and the snapshot of the files."""
-    snapshot = await git.resolve(repo.path, row.recovery_ref) if row.recovery_ref else None
+    # By its commit: agents can write the ref.
+    name = row.recovery_sha or row.recovery_ref
+    snapshot = await git.resolve(repo.path, name) if name else None
     head = await git.resolve(repo.path, f"{snapshot}^1") if snapshot else None
     tip = await git.resolve(repo.path, f"refs/heads/{row.branch}") if row.branch else None
     head = head or (snapshot if snapshot else tip)

@@ -18,6 +18,9 @@ RequestStatus = Literal["open", "merged", "closed"]
 MOST = 100
 # The beginning of a comment is enough to see what it is about; longer ones are cut.
 LONGEST_COMMENT = 4_000
+# Of all comments of a pull request together, this much is read: on a public project anybody may write them. Prompts
+# hold less.
+LONGEST_COMMENTS = 1_000_000
 # Of a thread the last comments are read.
 MOST_COMMENTS = 10
 # On a public project anybody may comment. These may change the project.
@@ -84,7 +87,9 @@ async def read_request(forge: Forge, number: int) -> RequestState:
     await check_login(forge)
     read = _read_github if forge.kind == "github" else _read_gitlab
     try:
-        return await read(forge, number)
+        state = await read(forge, number)
+        _cut_comments(state.threads)
+        return state
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, msgspec.ValidationError) as error:
         raise ForgeFailed(f"The server of the {forge.noun} answered with something unexpected.") from error
 
@@ -201,6 +206,14 @@ def _thread(node: dict[str, Any], notes: list[dict[str, Any]], author: str, memb
         RequestThread,
         from_attributes=True,
     )
+
+
+def _cut_comments(threads: list[RequestThread]) -> None:
+    left = LONGEST_COMMENTS
+    for thread in threads:
+        for comment in thread.comments:
+            comment.text = comment.text[:left]
+            left -= len(comment.text)
 
 
 def _inner(node: dict[str, Any], name: str, field: str) -> Any:

@@ -133,7 +133,7 @@ async def _borrowed(path: str) -> AsyncGenerator[dict[str, str]]:
     form = (await git(path, "rev-parse", "--show-object-format")).strip()
     with tempfile.TemporaryDirectory(prefix="bough-transfer-") as folder:
         await asyncio.to_thread(_write_repository, folder, form, shallow)
-        yield {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": objects, "GIT_NO_REPLACE_OBJECTS": "1"}
+        yield {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": objects}
 
 
 def _write_repository(folder: str, form: str, shallow: str) -> None:

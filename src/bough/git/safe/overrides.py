@@ -13,6 +13,10 @@ FIXED = {
     "GIT_SEQUENCE_EDITOR": ":",
     "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C.UTF-8",
+    # Commits have the contents and parents that their names promise: an agent can write refs that replace them, and
+    # a file that gives them other parents.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null",
 }
 # Objects that a partial clone lacks are not fetched: its configuration can name a program for that.
 NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
@@ -23,6 +27,8 @@ SETTINGS = {
     # An agent can write files that look like a repository into any folder.
     "safe.bareRepository": "explicit",
     "core.fsmonitor": "false",
+    # A second record of which commits follow which, which an agent can write.
+    "core.commitGraph": "false",
     "core.editor": ":",
     "core.pager": "cat",
     "commit.gpgSign": "false",

@@ -22,8 +22,8 @@ SELECT p.* FROM pull_requests p JOIN worktrees w ON w.id = p.worktree_id
 WHERE p.state = 'open' AND w.removed_at IS NULL ORDER BY p.worktree_id
 
 -- name: of_live_worktrees
--- Returns the pull requests of worktrees that are not removed.
-SELECT p.* FROM pull_requests p JOIN worktrees w ON w.id = p.worktree_id
+-- Returns the worktrees that are not removed and have a pull request.
+SELECT p.worktree_id FROM pull_requests p JOIN worktrees w ON w.id = p.worktree_id
 WHERE w.removed_at IS NULL ORDER BY p.worktree_id LIMIT :limit
 
 -- name: store

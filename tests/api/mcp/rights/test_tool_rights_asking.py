@@ -104,6 +104,29 @@ async def test_rules(place: ToolServer) -> None:
     await place.asked(agent, "agor_worktrees_create", repoId=place.repo_id, branch="c")
 
 
+async def test_rules_about_stopping(place: ToolServer) -> None:
+    """5d: A prompt that stops a turn first is subject to the rules of the tool that stops turns, too: the stricter
+    decision counts, and an "always" for prompts alone does not cover it."""
+    session = await place.session("bypassPermissions")
+    child = await place.child(session)
+    agent = await place.agent(session)
+    sends = [
+        ("agor_sessions_prompt", {"sessionId": child, "prompt": "x", "mode": "continue"}),
+        ("send_to_session", {"sessionId": child, "message": "x"}),
+    ]
+    ask = await place.rule("ask", "bough/agor_sessions_stop")
+    for tool, arguments in sends:
+        await agent.does(tool, **arguments)
+        approval = await place.asked(agent, tool, when="after_stop", **arguments)
+        assert "after stopping its turn" in approval["title"] and "requires approval" in approval["reason"]
+    await place.client.call("DELETE", f"/api/policy/rules/{ask['id']}")
+    await place.rule("deny", "bough/agor_sessions_stop")
+    for tool, arguments in sends:
+        await place.rule("allow", f"bough/{tool}")
+        assert "denies this" in await place.refused(agent, tool, when="after_stop", **arguments)
+    assert await place.pending() == []
+
+
 async def test_rules_about_reading(place: ToolServer) -> None:
     """5d: A rule can open other trees to a tool, or deny a tool that only reads."""
     foreign = await place.session("default", title="Other")

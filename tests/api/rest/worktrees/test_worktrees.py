@@ -27,7 +27,17 @@ from tests.support.server import Running, serving
 
 WORKTREE = {
     *("id", "repoId", "name", "path", "branch", "baseRef", "baseSha", "madeByBough", "notes", "boardId", "x", "y"),
-    *("createdAt", "updatedAt", "removedAt", "recoveryRef", "status", "branchMade", "setupError", "setupOutput"),
+    *(
+        "createdAt",
+        "updatedAt",
+        "removedAt",
+        "recoveryRef",
+        "recoverySha",
+        "status",
+        "branchMade",
+        "setupError",
+        "setupOutput",
+    ),
 }
 
 

@@ -129,7 +129,15 @@ export const checksQuery = queryOptions({
   queryFn: async () => (await dataOf(api.GET("/api/worktrees/checks"))).requests,
   retry: false,
 });
-/** The pull request of a worktree with its checks; undefined if none is known. */
+/** The pull request of a worktree with each check and thread, which the list leaves out. */
+export const requestQuery = (worktreeId: string) =>
+  queryOptions({
+    queryKey: ["checks", worktreeId],
+    queryFn: () =>
+      dataOf(api.GET("/api/worktrees/{worktreeId}/checks", { params: { path: { worktreeId } } })),
+    retry: false,
+  });
+/** How the checks of a worktree's pull request are; undefined if none is known. */
 export const useChecks = (worktreeId: string | undefined) =>
   useQuery({
     ...checksQuery,

@@ -1,8 +1,8 @@
 /** Lists the checks and review threads of a worktree's pull request, and sends failures to its session. */
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { patchChecks, refreshChecks, runRequest, sendChecks } from "@/api/actions";
-import { useMay } from "@/api/queries";
+import { requestQuery, useMay } from "@/api/queries";
 import type { PullRequestChecks } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
@@ -38,6 +38,7 @@ export function ChecksDialog({ request, onClose }: { request: PullRequestChecks;
     if (done && words) toast(words);
   };
   const id = request.worktreeId;
+  const { checks, threads } = useQuery(requestQuery(id)).data ?? request;
   return (
     <Dialog
       open
@@ -76,7 +77,7 @@ export function ChecksDialog({ request, onClose }: { request: PullRequestChecks;
         </p>
       )}
       <ul className={css.checks} aria-label="Checks">
-        {request.checks.map((check) => (
+        {checks.map((check) => (
           <li key={check.id}>
             <Badge tone={TONES[check.status]}>{NAMES[check.status]}</Badge>{" "}
             {check.url ? (
@@ -88,13 +89,11 @@ export function ChecksDialog({ request, onClose }: { request: PullRequestChecks;
             )}
           </li>
         ))}
-        {request.checks.length === 0 && (
-          <li className={css.soft}>No checks are known for its last commit.</li>
-        )}
+        {checks.length === 0 && <li className={css.soft}>No checks are known for its last commit.</li>}
       </ul>
-      {request.threads.length > 0 && (
+      {threads.length > 0 && (
         <ul className={css.checks} aria-label="Review threads">
-          {request.threads.map((thread) => (
+          {threads.map((thread) => (
             <li key={thread.id}>
               <span className={css.soft}>
                 {thread.path}

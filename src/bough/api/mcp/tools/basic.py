@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from bough.agents.catalog import CatalogEntry
 from bough.api.mcp.tools.base import ChangingParams, NoArguments, SessionById, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import WHEN_WORDS, Id, check_when, named, quote
+from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Id, check_when, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
 from bough.core.worktrees.allowed_paths import resolve_inside
@@ -128,7 +128,8 @@ async def _send_claim(ctx: ToolContext, params: Send) -> Claim:
     target = await ctx.services.sessions.get(params.session_id)
     check_when(ctx.caller.id, target.id, params.when)
     title = f"Send to session {named(target)}{WHEN_WORDS[params.when]}: {quote(params.message)}?"
-    return Claim(title=title, target=target.id, commands=True)
+    also = (STOP_TOOL,) if params.when == "after_stop" else ()
+    return Claim(title=title, target=target.id, commands=True, also=also)
 
 
 async def _send(ctx: ToolContext, params: Send) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from msgspec import Meta
 from bough.agents.catalog import Catalog, usual_agents
 from bough.api.mcp.tools import prompt_and_spawn, results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import Id, named, quote
+from bough.api.mcp.tools.shared_wording import STOP_TOOL, Id, named, quote
 from bough.core.sessions.ending.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
 from bough.core.worktrees.records import WorktreePatch
@@ -184,7 +184,7 @@ UPDATE: Tool[UpdateSession] = Tool(
     repeatable=True,
 )
 STOP: Tool[StopSession] = Tool(
-    "agor_sessions_stop",
+    STOP_TOOL,
     "Stop a session's running turn and pause its queue until its next prompt.",
     StopSession,
     results.TASK,

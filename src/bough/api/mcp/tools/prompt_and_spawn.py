@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import WHEN_WORDS, Agent, Id, check_when, named, quote
+from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Agent, Id, check_when, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
 from bough.core.trees.branch import Branched, NewBranch
@@ -72,7 +72,8 @@ async def _prompt_claim(ctx: ToolContext, params: PromptSession) -> Claim:
     if params.mode == "continue":
         check_when(ctx.caller.id, target.id, params.when)
         title = f"Prompt {subject}{WHEN_WORDS[params.when]}: {quote(params.prompt)}?"
-        return Claim(title=title, target=target.id, commands=True)
+        also = (STOP_TOOL,) if params.when == "after_stop" else ()
+        return Claim(title=title, target=target.id, commands=True, also=also)
     mode: PermissionMode = "plan" if params.mode == "btw" else params.permission_mode or target.permission_mode
     agent = params.agentic_tool or target.agent
     action = {

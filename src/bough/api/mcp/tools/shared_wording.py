@@ -13,6 +13,8 @@ from bough.model.session import Session
 from bough.model.task import When
 
 LONGEST_QUOTE = 60
+STOP_TOOL = "agor_sessions_stop"
+"""Its rules count for every tool that stops a turn."""
 
 Id = Annotated[str, Meta(description="Id or prefix.")]
 Agent = Annotated[str | None, Meta(description=f"{usual_agents()} …; inherited by default.")]

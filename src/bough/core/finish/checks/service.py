@@ -88,11 +88,19 @@ class RequestChecks:
         return await self._store.read(work)
 
     async def list(self) -> list[PullRequestChecks]:
-        """Returns what is stored about the pull requests of all worktrees."""
+        """Returns what is stored about the pull requests of all worktrees, without each check and thread: others
+        write those, and there may be many."""
 
         async def work(tx: Tx) -> list[PullRequestChecks]:
-            rows = await tx.all(CHECKS.of_live_worktrees, PullRequestRow, limit=MOST_LISTED)
-            return [await self._show(tx, row) for row in rows]
+            listed: list[PullRequestChecks] = []
+            for (worktree_id,) in await tx.all(CHECKS.of_live_worktrees, tuple[str], limit=MOST_LISTED):
+                # One after another, so that only one is in memory with all its comments.
+                row = await find_row(tx, worktree_id)
+                if row is not None:
+                    shown = await self._show(tx, row)
+                    shown.checks, shown.threads = [], []
+                    listed.append(shown)
+            return listed
 
         return await self._store.read(work)
 

@@ -7,7 +7,6 @@ import msgspec
 from bough.core.finish.checks.rows import find_row
 from bough.core.finish.cleanup.merged import merged_into
 from bough.core.finish.folder import WorktreeFolder, read_folder, refuse_turns, refuse_uncommitted, written_folders
-from bough.core.finish.merge import last_merge
 from bough.core.finish.requests import CleanupBody, Finished, counted
 from bough.core.store.sql import TASKS, WORKTREES
 from bough.core.store.transactions import Store
@@ -59,7 +58,7 @@ async def plan_cleanup(store: Store, caller: Caller, row: Worktree, repo: Repo, 
     folder = await read_folder(row, repo, await store.read(written_folders))
     folder.refuse_changed(body)
     await _refuse_blocked(row, repo)
-    merged = await merged_into(folder, await last_merge(folder))
+    merged = await merged_into(store, folder)
     merged = merged or await store.read(lambda tx: _merged_request(tx, folder))
     if not body.force:
         folder.refuse_unfinished()

@@ -197,7 +197,7 @@ class Cleanups:
         repo = await self._store.read(lambda tx: records.repo_of(tx, row))
         if row.branch is not None:
             async with alone(await common_folder(repo.path)):
-                holders = [row.recovery_ref] if row.recovery_ref else []
+                holders = [row.recovery_sha] if row.recovery_sha else []
                 await delete_branch(repo.path, row.branch, *holders, expected=tip)
 
     async def _record(self, caller: Caller, body: CleanupBody, row: Worktree, finished: Finished) -> Finished:

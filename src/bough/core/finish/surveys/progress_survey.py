@@ -8,7 +8,7 @@ import msgspec
 
 from bough.core.finish.cleanup.merged import merged_into
 from bough.core.finish.folder import find_rows, read_folder
-from bough.core.finish.merge import last_merge
+from bough.core.finish.merges import Merges
 from bough.core.finish.surveys.background import Survey
 from bough.errors import BoughError
 from bough.model.repo import Worktree
@@ -52,7 +52,7 @@ class ProgressSurvey(Survey[WorktreeProgress]):
         changed = await self._overlaps.changed(row)
         _, repo = await self._store.read(lambda tx: find_rows(tx, row.id))
         folder = await read_folder(row, repo, [])
-        last = await last_merge(folder)
+        last = await Merges(self._store).last(folder)
         worked = last is not None or folder.head != row.base_sha
-        merged = worked and await merged_into(folder, last) is not None
+        merged = worked and await merged_into(self._store, folder) is not None
         return WorktreeProgress(row.id, len(changed), merged)

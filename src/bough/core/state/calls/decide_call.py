@@ -1,5 +1,5 @@
 """Decides whether a call of Bough's own tools acts at once, waits for a person or is refused, and how "always"
-recognizes it."""
+recognizes it. A call that does the work of two tools is decided by the stricter of both."""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ from bough.core.state.calls.raised_rights import RightsCheck
 from bough.core.state.calls.reach import call_as_use
 from bough.core.store.sql import CHOICES, RULES
 from bough.model.call import Claim
-from bough.model.rule import Choice, Rule
+from bough.model.rule import Choice, Effect, Rule
 from bough.model.session import RANK, PermissionMode, Session
 from bough.model.tool import ToolUse
 from bough.storage.backend import Tx
 
+_STRICTNESS: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
+
 
 async def judge(tx: Tx, session: Session, tool: str, claim: Claim, rights: RightsCheck) -> Verdict:
     """Decides whether a call acts at once, waits for a person or is refused."""
-    use = call_as_use(session, tool, key(tool, claim, rights))
+    own_key = key(tool, claim, rights)
+    uses = [call_as_use(session, name, own_key) for name in (tool, *claim.also)]
     rules = await tx.all(RULES.all, Rule)
     choices = await tx.all(
-        CHOICES.matching, Choice, key=use.key, agent=use.agent, session_id=session.id, cwd=session.cwd
+        CHOICES.matching, Choice, key=own_key, agent=session.agent, session_id=session.id, cwd=session.cwd
     )
     if session.kind == "btw":
         return Verdict("deny", "mode", None, "A side question changes nothing; it can only read.")
-    return _decide(await turn_mode(tx, session), use, rules, choices, rights)
+    mode = await turn_mode(tx, session)
+    verdicts = [_decide(mode, use, rules, choices, rights) for use in uses]
+    return max(verdicts, key=lambda verdict: _STRICTNESS[verdict.effect])
 
 
 def _decide(
@@ -60,4 +65,4 @@ def key(tool: str, claim: Claim, rights: RightsCheck) -> str:
     if rights.raises is not None:
         return ""
     beyond = f" {claim.target or claim.worktree or claim.repo}" if rights.foreign or claim.worktree else ""
-    return f"{OWN_SERVER}/{tool}{beyond}"
+    return f"{OWN_SERVER}/{'+'.join((tool, *claim.also))}{beyond}"

@@ -190,7 +190,8 @@ class RaceStatuses:
         """Compares a racer's files with the start; of a removed worktree, the files that were kept on a ref."""
         worktree = racer.worktree
         if worktree is not None and (worktree.removed_at is not None or _is_going(worktree)):
-            folder, ref = racer.repo.path, worktree.recovery_ref or f"refs/heads/{worktree.branch}"
+            folder = racer.repo.path
+            ref = worktree.recovery_sha or worktree.recovery_ref or f"refs/heads/{worktree.branch}"
             current = await resolve(folder, ref)
             if current is None:
                 raise Conflict("no_checkpoint", f"Worktree {worktree.name} was removed, and its files were not kept.")

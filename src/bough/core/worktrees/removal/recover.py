@@ -73,6 +73,8 @@ class WorktreeRecovery:
                         row.id,
                         status="setting_up" if busy else "ready",
                         removed_at=None,
+                        recovery_ref=None,
+                        recovery_sha=None,
                         branch=branch.name if branch else None,
                         branch_made=row.branch_made or (branch is not None and branch.kind == "new"),
                         setup_error=hook_error,
@@ -142,5 +144,5 @@ def how_to_recover(row: Worktree) -> str | None:
     """Returns the commands that recover a removed worktree."""
     if row.recovery_ref is None:
         return None
-    by_hand = shlex.join(["git", "worktree", "add", row.path, row.recovery_ref])
+    by_hand = shlex.join(["git", "worktree", "add", row.path, row.recovery_sha or row.recovery_ref])
     return f"bough worktree recover {row.id}, or: {by_hand}"

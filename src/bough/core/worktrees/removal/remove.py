@@ -25,6 +25,7 @@ from bough.git.paths import below, is_folder, is_there
 from bough.git.repo_lock import alone
 from bough.git.run import GitFailed
 from bough.git.workspace import check_workspace
+from bough.git.worktree_recovery import Kept
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
 from bough.settings import Settings
@@ -111,10 +112,10 @@ class Removal:
             if is_folder(repo.path):
                 raise
             # Nothing is left to ask git about.
-            return Removed(await self._mark_removed(caller, row, row.recovery_ref, row.branch), True, False, [])
+            return Removed(await self._mark_removed(caller, row, _stored(row), row.branch), True, False, [])
         async with alone(common):
             try:
-                await self._store.write(lambda change: _claim(change, row.id, force))
+                row = await self._store.write(lambda change: _claim(change, row.id, force))
                 tip = None
                 if last_look is not None:
                     tip = await last_look()
@@ -135,8 +136,7 @@ class Removal:
         ):
             return
         if known.status == "removing" and await _is_gone(repo, known):
-            ref = known.recovery_ref or await worktree_recovery.recovery_ref(repo.path, row.id)
-            await self._mark_removed(caller, known, ref, known.branch)
+            await self._mark_removed(caller, known, _stored(known), known.branch)
             return
         await until_available(
             lambda: self._store.write(lambda change: records.update(change, row.id, status="ready")),
@@ -150,33 +150,40 @@ class Removal:
     ) -> Removed:
         entry = await git.find_worktree(repo.path, row.path)
         # A server that ended before it could say so may have taken it away, and kept all of it.
-        ref = await worktree_recovery.recovery_ref(repo.path, row.id) if entry is None else None
+        contents = _stored(row) if entry is None else None
         if not row.made_by_bough and not force:
             head = entry.branch if entry else row.branch
-            return Removed(await self._mark_removed(caller, row, ref, head, force=False), True, False, [])
+            return Removed(await self._mark_removed(caller, row, contents, head, force=False), True, False, [])
         if entry is None and is_there(row.path):
             raise refusals.unknown_to_git(row, repo)
         if entry is not None and (error := refusals.locked(row, entry)):
             raise error
-        inner = list[str]()
         if entry is not None:
-            ref, inner = await self._clear(row, repo, entry, force)
+            contents = await self._clear(row, repo, entry, force)
         await asyncio.to_thread(git.tidy, row.path, repo.path)
-        deleted = branch == "delete" and await _deleted(row, repo, ref, tip)
+        deleted = branch == "delete" and await _deleted(row, repo, contents, tip)
         head = entry.branch if entry is not None else row.branch
-        return Removed(await self._mark_removed(caller, row, ref, head, force=force), False, deleted, inner)
+        return Removed(
+            await self._mark_removed(caller, row, contents, head, force=force),
+            False,
+            deleted,
+            contents.inner if contents else [],
+        )
 
-    async def _clear(
-        self, row: Worktree, repo: Repo, entry: git.ListedWorktree, force: bool
-    ) -> tuple[str | None, list[str]]:
+    async def _clear(self, row: Worktree, repo: Repo, entry: git.ListedWorktree, force: bool) -> Kept | None:
         """Removes the folder; with force, after storing everything it holds."""
         note = f"Bough: the files of worktree {row.name} ({row.id}), removed from {row.path}"
         if not is_folder(row.path):
             known = await git.resolve(repo.path, entry.sha) if entry.sha is not None else None
-            ref = await worktree_recovery.keep_commit(repo.path, row.id, known, note) if known is not None else None
-            await self._store_ref(row, ref)
+            contents = None
+            if known is not None:
+                contents = await worktree_recovery.keep_commit(repo.path, row.id, known, note, row.recovery_sha)
+                await self._store_kept(row, contents)
             await git.remove(repo.path, row.path, force=True)
-            return ref, []
+            return contents
+        if not is_there(row.path, ".git"):
+            # A removal was cut off; without the file, git would look at a repository around the folder.
+            await git.reconnect(repo.path, row.path)
         inside = [other.path for other in await git.list_worktrees(repo.path) if below(other.path, row.path)]
         if error := refusals.holds_others(row, inside):
             raise error
@@ -186,19 +193,19 @@ class Removal:
                 raise error
             # Without force git checks once more; but it never removes submodules without force.
             await git.remove(repo.path, row.path, force=lost.submodules)
-            return None, []
-        ref, inner = await worktree_recovery.keep_all(row.path, row.id, note)
-        await self._store_ref(row, ref)
+            return None
+        contents = await worktree_recovery.keep_all(row.path, row.id, note, row.recovery_sha)
+        await self._store_kept(row, contents)
         await git.remove(repo.path, row.path, force=True)
-        return ref, inner
+        return contents
 
-    async def _store_ref(self, row: Worktree, ref: str | None) -> None:
-        """Stores the recovery ref before the folder goes, so that a crash loses nothing."""
-        if ref is not None:
-            await self._store.write(lambda change: records.quietly(change, row.id, recovery_ref=ref))
+    async def _store_kept(self, row: Worktree, contents: Kept) -> None:
+        """Stores where the contents are before the folder goes, so that a crash loses nothing."""
+        columns = {"recovery_ref": contents.ref, "recovery_sha": contents.sha}
+        await self._store.write(lambda change: records.quietly(change, row.id, **columns))
 
     async def _mark_removed(
-        self, caller: Caller, row: Worktree, ref: str | None, branch: str | None, *, force: bool = False
+        self, caller: Caller, row: Worktree, contents: Kept | None, branch: str | None, *, force: bool = False
     ) -> Worktree:
         """Marks the worktree removed."""
 
@@ -209,7 +216,8 @@ class Removal:
                 row.id,
                 status="ready",
                 removed_at=change.now,
-                recovery_ref=ref,
+                recovery_ref=contents.ref if contents else None,
+                recovery_sha=contents.sha if contents else None,
                 board_id=None,
                 branch=branch,
                 branch_made=row.branch_made and branch == row.branch,
@@ -220,7 +228,7 @@ class Removal:
                 change.audit(caller, "worktree.removed", subject_id=row.id, path=row.path, branch=branch, force=force)
             return fresh
 
-        log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=ref)
+        log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=contents and contents.ref)
         # The folder is gone, so that there is no way back.
         return await until_available(lambda: self._store.write(work), "a removal", within=UNDO_WITHIN, worktree=row.id)
 
@@ -252,14 +260,21 @@ async def _check_unused(tx: Tx, row: Worktree, besides: str | None = None) -> No
         raise error
 
 
-async def _claim(change: Change, worktree_id: str, force: bool) -> None:
+def _stored(row: Worktree) -> Kept | None:
+    """Returns where a removal that was cut off keeps the contents, as it stored it: agents can write refs."""
+    if row.recovery_ref is None or row.recovery_sha is None:
+        return None
+    return Kept(row.recovery_ref, row.recovery_sha)
+
+
+async def _claim(change: Change, worktree_id: str, force: bool) -> Worktree:
     """Marks the worktree as being removed, so that no session starts there. The repository's lock guarantees that one
     in status `removing` was left by a removal that failed."""
     row, _ = await _existing(change.tx, worktree_id)
     if row.status != "removing" and (error := refusals.busy(row, force=force)):
         raise error
     await _check_unused(change.tx, row)
-    await records.update(change, row.id, status="removing")
+    return await records.update(change, row.id, status="removing")
 
 
 async def _is_gone(repo: Repo, row: Worktree) -> bool:
@@ -270,12 +285,12 @@ async def _is_gone(repo: Repo, row: Worktree) -> bool:
         return False
 
 
-async def _deleted(row: Worktree, repo: Repo, ref: str | None, tip: str | None) -> bool:
+async def _deleted(row: Worktree, repo: Repo, contents: Kept | None, tip: str | None) -> bool:
     """Deletes the branch if no commit is lost. The worktree is gone either way."""
     if row.branch is None:
         return False
     try:
-        return await git.delete_branch(repo.path, row.branch, *([ref] if ref else []), expected=tip)
+        return await git.delete_branch(repo.path, row.branch, *([contents.sha] if contents else []), expected=tip)
     except GitFailed as error:
         log.warning("branch_not_deleted", branch=row.branch, error=error.message)
         return False

@@ -1,0 +1,2 @@
+ALTER TABLE worktrees DROP COLUMN recovery_sha;
+DROP TABLE worktree_merges;

@@ -23,6 +23,9 @@ from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.ref_repair import repair_refs
 from bough.core.checkpoints.restore import Restoring
+from bough.core.conversations.hand_over import HandOvers
+from bough.core.conversations.import_conversation import Imports
+from bough.core.conversations.listing import ConversationLists
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
@@ -166,6 +169,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     finishing = Finishing(store, runner.checkpoints, tasks)
     checks = RequestChecks(store, settings, finishing, tasks)
     user_tokens = UserTokens(store, page_keys)
+    conversations = ConversationLists(store, settings, catalog, runner.reader)
     worktree_sessions = WorktreeSessions(store, settings, worktrees, sessions, control, purging)
     schedule_runs = ScheduleRuns(store, tasks, worktree_sessions)
     schedules = Schedules(store, settings, sessions, schedule_runs)
@@ -188,6 +192,10 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         sweeps=Sweeps(store, cleanups),
         disk=DiskMeter(store, settings),
         health=HealthCheck(store, settings),
+        conversations=conversations,
+        imports=Imports(store, settings, catalog, runner.reader, conversations, repos),
+        hand_overs=HandOvers(store, settings, agents),
+        catch_up=runner.catch_up,
         resuming=Resuming(store, settings, tasks, control, runner.parked),
         retrying=Retrying(store, tasks, control),
         overlaps=OverlapSurvey(store, runner.checkpoints),

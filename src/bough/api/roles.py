@@ -127,6 +127,7 @@ _ROUTES: dict[Needed, str] = {
         DELETE /api/sessions/{session_id}
         POST /api/sessions/{session_id}/archive
         POST /api/sessions/{session_id}/btw
+        POST /api/sessions/{session_id}/catch-up
         PUT /api/sessions/{session_id}/budget
         POST /api/sessions/{session_id}/complete
         POST /api/sessions/{session_id}/fork
@@ -137,6 +138,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/sessions/{session_id}/seen
         POST /api/sessions/{session_id}/spawn
         POST /api/sessions/{session_id}/stop
+        POST /api/sessions/{session_id}/terminal-command
         PUT /api/sessions/{session_id}/transcript
         PATCH /api/tasks/{task_id}
         DELETE /api/tasks/{task_id}
@@ -163,6 +165,8 @@ _ROUTES: dict[Needed, str] = {
     # Changes what others and agents may do, and what the server runs.
     "admin": """
         GET /api/audit
+        GET /api/conversations
+        POST /api/conversations/import
         POST /api/checkpoints/prune
         POST /api/mcp-servers
         PATCH /api/mcp-servers/{server_id}

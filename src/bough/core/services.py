@@ -13,6 +13,10 @@ from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.restore import Restoring
 from bough.core.checkpoints.take import Checkpoints
+from bough.core.conversations.catch_up import CatchUp
+from bough.core.conversations.hand_over import HandOvers
+from bough.core.conversations.import_conversation import Imports
+from bough.core.conversations.listing import ConversationLists
 from bough.core.environment.mcp_servers import McpServers
 from bough.core.events.hub import Hub
 from bough.core.events.wait import Waiting
@@ -103,6 +107,10 @@ class Services:
     boards: Boards
     mcp_servers: McpServers
     marking: Marking
+    conversations: ConversationLists
+    imports: Imports
+    hand_overs: HandOvers
+    catch_up: CatchUp
     sessions: Sessions
     tasks: Tasks
     files: Files

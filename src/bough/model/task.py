@@ -95,3 +95,5 @@ class Task(msgspec.Struct, rename="camel"):
     steers_task_id: str | None
     # The limit that an interrupted task waits for: a `ParkedTask`.
     parked: msgspec.Raw | None
+    # Whether the turn took place outside of Bough, in the agent's own program. Nobody here has asked for it.
+    outside: bool

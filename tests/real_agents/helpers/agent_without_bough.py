@@ -92,8 +92,10 @@ class Talk:
 
 
 @contextlib.asynccontextmanager
-async def talking(agent: str, home: Home, cwd: Path, mcp_servers: Sequence[McpServer] = ()) -> AsyncGenerator[Talk]:
-    """Starts the agent and opens a session; afterwards nothing of it is left."""
+async def talking(
+    agent: str, home: Home, cwd: Path, mcp_servers: Sequence[McpServer] = (), *, resume: str | None = None
+) -> AsyncGenerator[Talk]:
+    """Starts the agent and opens a session, or resumes one; afterwards nothing of it is left."""
     listener = Listener()
     env = os.environ | home.env | TRUST.get(agent, {})
     async with await start_process(PACKAGES[agent].command, cwd=str(cwd), env=env) as link:
@@ -102,7 +104,10 @@ async def talking(agent: str, home: Home, cwd: Path, mcp_servers: Sequence[McpSe
         try:
             client = AgentClient(connection)
             about = await client.initialize()
-            session = await client.new_session(str(cwd), mcp_servers)
+            if resume is None:
+                session = await client.new_session(str(cwd), mcp_servers)
+            else:
+                session = await client.resume_session(resume, str(cwd), mcp_servers)
             yield Talk(about, client, session.session_id, listener)
         finally:
             await link.end()

@@ -45,6 +45,13 @@ export const startRace = (sessionId: string, body: Schemas["NewRace"]) =>
 export const keepRacer = (raceId: string, body: Schemas["KeepBody"]) =>
   dataOf(api.POST("/api/races/{raceId}/keep", { params: { path: { raceId } }, body }));
 
+export const importConversation = (body: Schemas["NewImport"]) =>
+  dataOf(api.POST("/api/conversations/import", { body }));
+export const catchUp = (sessionId: string) =>
+  dataOf(api.POST("/api/sessions/{sessionId}/catch-up", { ...of(sessionId), body: {} }));
+export const terminalCommand = (sessionId: string) =>
+  dataOf(api.POST("/api/sessions/{sessionId}/terminal-command", { ...of(sessionId), body: {} }));
+
 export const patchTask = (taskId: string, body: Schemas["TaskPatch"]) =>
   dataOf(api.PATCH("/api/tasks/{taskId}", { params: { path: { taskId } }, body }));
 export const cancelTask = (taskId: string) =>

@@ -7,6 +7,7 @@ export type Session = Schemas["Session"];
 export type NewSession = Schemas["NewSession"];
 export type MadeRoom = Schemas["MadeRoom"];
 export type SessionPatch = Schemas["SessionPatch"];
+export type Conversation = Schemas["Conversation"];
 export type Branch = Schemas["NewBranch"];
 export type Task = Schemas["Task"];
 export type ParkedTask = NonNullable<Task["parked"]>;

@@ -23,6 +23,7 @@ const Review = lazy(() => import("@/views/review/Review"));
 const Session = lazy(() => import("@/views/session/Session"));
 const Search = lazy(() => import("@/views/search/Search"));
 const NewSession = lazy(() => import("@/views/new-session/NewSession"));
+const Import = lazy(() => import("@/views/import/Import"));
 const Settings = lazy(() => import("@/views/settings/Settings"));
 const Welcome = lazy(() => import("@/views/welcome/Welcome"));
 const NotFound = lazy(() => import("./NotFound"));
@@ -64,6 +65,7 @@ export function App() {
                 </Route>
                 <Route path="/search" component={Search} />
                 <Route path="/new" component={NewSession} />
+                <Route path="/import" component={Import} />
                 <Route path="/settings/:part?" component={Settings} />
                 <Route path="/welcome" component={Welcome} />
                 <Route component={NotFound} />

@@ -39,7 +39,10 @@ export function Shell({ children }: { children: ReactNode }) {
       run: () => navigate(href),
     })),
     ...(mayWork
-      ? [{ keys: "c", label: "New session", group: "Sessions", run: () => navigate(routes.new) }]
+      ? [
+          { keys: "c", label: "New session", group: "Sessions", run: () => navigate(routes.new) },
+          { label: "Import conversations", group: "Sessions", run: () => navigate(routes.import) },
+        ]
       : []),
   ]);
   return (

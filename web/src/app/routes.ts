@@ -12,6 +12,7 @@ export const routes = {
   race: (raceId: string) => `/race/${raceId}`,
   search: (words = "") => (words ? `/search?q=${encodeURIComponent(words)}` : "/search"),
   new: "/new",
+  import: "/import",
   /** The form for a new session, filled in with an agent's proposal. */
   proposal: (approvalId: string) => `/new?approval=${approvalId}`,
   settings: "/settings",

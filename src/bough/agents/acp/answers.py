@@ -96,6 +96,22 @@ class Usage(Struct, frozen=True, rename="camel"):
     cached_write_tokens: int | None = None
 
 
+class ListedSession(Struct, frozen=True):
+    """A conversation that the agent holds."""
+
+    session_id: str
+    cwd: str
+    title: str
+    updated_at: str | None
+
+
+class SessionPage(Struct, frozen=True):
+    """The answer to session/list: some conversations, and the cursor of the next ones."""
+
+    sessions: list[ListedSession]
+    next_cursor: str | None
+
+
 class PromptResult(Struct, frozen=True):
     """The end of a turn."""
 
@@ -129,6 +145,17 @@ def read_session(raw: Raw, session_id: str) -> SessionOpened:
         models=Raw(msgspec.json.encode(models)) if models is not None else Raw(),
         raw=raw,
     )
+
+
+def read_session_page(raw: Raw) -> SessionPage:
+    """Reads the answer to session/list. Leaves out conversations without an id or a folder."""
+    answer = _object(_decode(raw))
+    sessions = [
+        ListedSession(session_id, cwd, _text(entry.get("title")), _text(entry.get("updatedAt")) or None)
+        for entry in _objects(answer.get("sessions"))
+        if (session_id := _text(entry.get("sessionId"))) and (cwd := _text(entry.get("cwd")))
+    ]
+    return SessionPage(sessions, _text(answer.get("nextCursor")) or None)
 
 
 def read_prompt(raw: Raw) -> PromptResult:

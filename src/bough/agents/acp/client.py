@@ -13,10 +13,12 @@ from bough.agents.acp.answers import (
     Initialized,
     PromptResult,
     SessionOpened,
+    SessionPage,
     read_initialized,
     read_outcome,
     read_prompt,
     read_session,
+    read_session_page,
 )
 from bough.agents.acp.connection import AgentConnection
 from bough.agents.acp.types import (
@@ -24,6 +26,7 @@ from bough.agents.acp.types import (
     Block,
     ClientInfo,
     InitializeParams,
+    ListParams,
     McpServer,
     Meta,
     PromptParams,
@@ -130,6 +133,18 @@ class AgentClient:
         """Opens a new session that starts as a copy of another one, which may be open in another process."""
         params = _session(cwd, mcp_servers, meta, instructions, session_id)
         return self._opened("session/fork", await self._ask("session/fork", params, key, timeout))
+
+    async def list_sessions(
+        self,
+        cwd: str | None = None,
+        cursor: str | None = None,
+        *,
+        key: str | None = None,
+        timeout: float = SESSION_TIMEOUT,
+    ) -> SessionPage:
+        """Lists the conversations that the agent holds, of one folder or of all, a page at a time."""
+        params = ListParams(cwd=cwd, cursor=cursor)
+        return read_session_page(await self._ask("session/list", params, key, timeout))
 
     async def close_session(self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT) -> None:
         """Removes a session from the agent's memory. It can be opened again."""

@@ -128,6 +128,13 @@ class SessionIdParams(_Sent):
     session_id: str
 
 
+class ListParams(_Sent):
+    """Parameters of session/list."""
+
+    cwd: str | None = None
+    cursor: str | None = None
+
+
 class PromptParams(_Sent):
     """Parameters of session/prompt."""
 

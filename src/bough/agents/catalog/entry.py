@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from bough.agents.catalog.conversation_files import ConversationFiles
 from bough.agents.catalog.limit_vocabulary import LimitVocabulary
 from bough.agents.catalog.question_vocabulary import QuestionVocabulary
 from bough.agents.catalog.steering import Steering
@@ -306,6 +307,7 @@ class CatalogEntry(_Table):
     questions: QuestionVocabulary = msgspec.field(default_factory=QuestionVocabulary)
     limits: LimitVocabulary = msgspec.field(default_factory=LimitVocabulary)
     steering: Steering = msgspec.field(default_factory=Steering)
+    conversations: ConversationFiles = msgspec.field(default_factory=ConversationFiles)
     # Ids of the agent's config options, if it has them.
     mode_option: str | None = None
     model_option: str | None = None

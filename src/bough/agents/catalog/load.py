@@ -83,6 +83,9 @@ def _read(table: dict[str, Any], path: Path, data: Path) -> CatalogEntry:
     values = {"{python}": sys.executable, "{data}": str(data)}
     entry.command = [_filled(part, values) for part in entry.command]
     entry.login.command = [_filled(part, values) for part in entry.login.command]
+    entry.conversations.terminal = [
+        _filled(part, {"{python}": sys.executable}) for part in entry.conversations.terminal
+    ]
     entry.env = {name: _filled(value, values) for name, value in entry.env.items()}
     if entry.home is not None:
         entry.home.programs = {
@@ -98,7 +101,7 @@ def _check_patterns(entry: CatalogEntry, path: Path) -> None:
     by_file = (*entry.login.contents.values(), *entry.login.named_in.values())
     of_logins = [pattern for patterns in by_file for pattern in patterns]
     of_texts = (*quirks.failures, *quirks.unauthenticated, *quirks.unauthorized, *quirks.broken, *quirks.noise)
-    for pattern in (*of_texts, *of_logins, *entry.limits.patterns()):
+    for pattern in (*of_texts, *of_logins, *entry.limits.patterns(), *entry.conversations.not_prompts):
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:

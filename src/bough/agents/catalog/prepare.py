@@ -101,6 +101,29 @@ def prepare(
     )
 
 
+def conversation_paths(entry: CatalogEntry, own: dict[str, str], data: Path, *, user: bool) -> list[str]:
+    """Returns the patterns of the files in which an agent with these variables keeps its conversations: those of the
+    user's own settings folder, or those of the folder that Bough's sessions use."""
+    env = server_env(entry)
+    values = {"{data}": str(data)}
+    if entry.home is not None:
+        bough_home = data / "homes" / _home_name(entry, env, env | own)
+        values["{home}"] = str(user_folder(entry.home, env | own) if user else bough_home)
+    return _expanded(entry.conversations.paths, values, env | own)
+
+
+def terminal_command(
+    entry: CatalogEntry, own: dict[str, str], data: Path, conversation_id: str, cwd: str
+) -> tuple[list[str], dict[str, str]]:
+    """Returns the words and variables with which the agent's own terminal program continues a conversation. Keys and
+    other values of the session are not among them."""
+    env = server_env(entry)
+    values = {"{data}": str(data), "{cwd}": cwd, "{id}": conversation_id}
+    if entry.home is not None:
+        values["{home}"] = str(data / "homes" / _home_name(entry, env, env | own))
+    return _filled(entry.conversations.terminal, values), _filled(entry.conversations.terminal_env, values)
+
+
 def folder_name(path: str) -> str:
     """Returns the name that Claude Code and agents like it give to a folder's conversations: the path with `-` for all
     but letters and digits, and with a checksum if that is long."""

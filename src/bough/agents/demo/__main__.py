@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bough.agents.acp_server.program import serve
 from bough.agents.demo.capabilities import SWITCHES, Features
+from bough.agents.demo.chat import chat
 from bough.agents.demo.server import DemoAgent
 from bough.agents.demo.state import open_store
 
@@ -42,7 +43,20 @@ def main(argv: list[str] | None = None) -> int:
         metavar="DIR",
         help=f"folder of the session files (default: BOUGH_DEMO_HOME, else {DEFAULT_HOME})",
     )
+    parser.add_argument("--chat", action="store_true", help="have a conversation in the terminal, instead of ACP")
+    parser.add_argument(
+        "--resume", metavar="ID", help="continue this conversation in the terminal: the lines of the input are prompts"
+    )
+    parser.add_argument(
+        "--prompt",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="with --chat or --resume: send this prompt, and end",
+    )
     options = parser.parse_args(argv)
+    if options.chat or options.resume is not None:
+        return asyncio.run(chat(options.home, options.resume, os.getcwd(), options.prompt))
     asyncio.run(serve(lambda connection: DemoAgent(connection, open_store(options.home), options.without)))
     return 0
 

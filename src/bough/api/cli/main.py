@@ -48,6 +48,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "approvals.policy": ("policy",),
     "commands.watch": ("watch",),
     "commands.search": ("search",),
+    "commands.import_conversations": ("import", "session"),
     "commands.acp": ("acp", "mcp-stdio"),
     "agents.command": ("agents",),
     "commands.mcp": ("mcp",),

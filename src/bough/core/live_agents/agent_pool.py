@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -15,9 +15,10 @@ from bough.agents.acp.types import HttpServer, NameValue
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings
 from bough.agents.catalog.node_version import node_advice
-from bough.agents.catalog.prepare import prepare
+from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.launcher import Launcher
+from bough.agents.link import Link
 from bough.agents.process.start_limit import StartLimit
 from bough.agents.wait_shielded import shielded
 from bough.core.environment import mcp_servers
@@ -199,6 +200,37 @@ class AgentPool:
                     error.add(advice)
                 raise
         return agent
+
+    @contextlib.asynccontextmanager
+    async def started_beside(
+        self, session: Session, entry: CatalogEntry, env: dict[str, str]
+    ) -> AsyncGenerator[tuple[Link, PreparedStart]]:
+        """Starts an agent that works for no session, as one in this session would be started, and ends it. One that a
+        killed server left is ended by the next, which does not know its keeper."""
+        strict = await self._store.read(lambda tx: is_strict(tx, entry.name))
+        mode, settings = entry.mode(session.permission_mode, strict), self._settings
+        prepared = await asyncio.to_thread(
+            prepare, entry, settings.data_path, session.cwd, mode, env, settings.agent_env_names
+        )
+        confined = await self.confiner.confine(session, entry, prepared)
+        keeper_id = new_id()
+        async with self._alone(entry):
+            try:
+                async with self._starts.starting():
+                    link = await self._launcher.start(
+                        keeper_id,
+                        prepared.command,
+                        cwd=session.cwd,
+                        env=confined.env,
+                        box=confined.box,
+                        network=confined.network,
+                    )
+                try:
+                    yield link, prepared
+                finally:
+                    await shielded(asyncio.create_task(link.end()))
+            finally:
+                await shielded(asyncio.create_task(self._launcher.drop(keeper_id)))
 
     def _own_server(self, address: str | None, token: str) -> HttpServer | None:
         """Returns Bough itself as an MCP server of the agent, at the address by which the agent reaches it."""

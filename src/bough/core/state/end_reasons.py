@@ -12,6 +12,8 @@ MARKED_FAILED = "marked_failed"
 IDLE = "idle_timeout"
 # Completed while idle, to make room for another session (T5).
 MADE_ROOM = "made_room"
+# Its conversation took place outside of Bough, and nobody has continued it here yet.
+IMPORTED = "imported"
 # Nobody decided that the work is over, so that a report reopens the session (Q3).
 ENDED_WHILE_IDLE = (IDLE, MADE_ROOM)
 

@@ -19,6 +19,8 @@ from bough.agents.keeper_client.disk_check import blames_disk, unwritable
 from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
+from bough.core.conversations.catch_up import CatchUp, note_mark
+from bough.core.conversations.read_agent import AgentReader
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.questions.permissions import Permissions
@@ -72,12 +74,15 @@ class Runner:
         self.stops = TurnStops(store, settings, agents)
         self.steering = Steering(store, settings)
         self.parked = ParkedAccounts(agents.catalog, settings)
+        self.reader = AgentReader(store, settings, agents)
+        self.catch_up = CatchUp(store, settings, agents, self.reader)
         self._full_transcripts = FullTranscripts(self.stops.cancel)
 
     # Turns
 
     async def turn(self, session_id: str) -> None:
         """Claims the first prompt of a session's queue and runs its turn to an end."""
+        await self.catch_up.before_turn(session_id)
         claimed = await turns.claim(self._store, session_id)
         if claimed is not None:
             turn_log.started(claimed)
@@ -275,8 +280,10 @@ class Runner:
             taken = await files
         finally:
             files.cancel()
+        mark = await self.catch_up.after_turn(claimed.session)
 
         async def work(change: Change) -> Task | None:
+            await note_mark(change, claimed.session.id, mark)
             tools = agent.recorder.tool_count if agent is not None else 0
             # Also a turn that was stopped: the agent answered, so it had taken in what went before the prompt.
             if agent is not None and not agent.preface:

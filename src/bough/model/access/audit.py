@@ -12,6 +12,8 @@ from bough.model.session import Door, Who
 AuditAction = Literal[
     "session.created",
     "session.prompted",
+    "conversation.imported",
+    "session.handed_over",
     "session.stopped",
     "session.completed",
     "session.cancelled",

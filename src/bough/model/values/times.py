@@ -16,6 +16,11 @@ def written(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def of_seconds(seconds: float) -> str:
+    """Returns a time that is given in seconds since 1970, as file systems do."""
+    return written(datetime.fromtimestamp(max(seconds, 0.0), UTC))
+
+
 def just_after(moment: str) -> str:
     """Returns the next time that can be told from this one."""
     return written(parse(moment) + timedelta(microseconds=1))

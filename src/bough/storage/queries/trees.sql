@@ -187,7 +187,7 @@ WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL
   AND (t.started_at IS NOT NULL OR t.steers_task_id IS NOT NULL AND t.attempt > 0)
   AND t.created_at > coalesce((
       SELECT max(p.created_at) FROM tasks p JOIN sessions r ON r.id = p.session_id
-      WHERE r.root_session_id = :root AND p.source_session_id IS NULL), '')
+      WHERE r.root_session_id = :root AND p.source_session_id IS NULL AND NOT p.outside), '')
   AND coalesce(t.started_at, t.created_at) > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')
 
 -- name: at_work

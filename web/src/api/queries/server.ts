@@ -10,6 +10,17 @@ export const agentsQuery = queryOptions({
 });
 export const useAgents = () => useQuery(agentsQuery);
 
+/** Agents are started for this, and no event reports what they hold, so the list is asked for when it is shown. */
+export const conversationsQuery = (agent: string) =>
+  queryOptions({
+    queryKey: ["conversations", agent],
+    staleTime: 0,
+    queryFn: async () => {
+      const query = { limit: FULL_LIST_LIMIT, ...(agent && { agent }) };
+      return await dataOf(api.GET("/api/conversations", { params: { query } }));
+    },
+  });
+
 export const mcpServersQuery = queryOptions({
   queryKey: ["mcpServers"],
   queryFn: async () =>

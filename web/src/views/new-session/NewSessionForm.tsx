@@ -1,6 +1,6 @@
 /** The form for a new session. It opens with the repository's last choices, and keeps what was typed until it is submitted. */
 import { useEffect, useState } from "react";
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 import { createSession } from "@/api/actions";
 import { ApiError } from "@/api/client";
 import type { Agent, Repo, Worktree } from "@/api/types";
@@ -105,7 +105,10 @@ export function NewSessionForm({
     >
       <header>
         <h1>New session</h1>
-        <p className={css.about}>One conversation with one agent in one folder.</p>
+        <p className={css.about}>
+          One conversation with one agent in one folder. Had one elsewhere?{" "}
+          <Link href={routes.import}>Import it</Link>.
+        </p>
       </header>
       <SubmitKeys onSubmit={submit} className={css.columns}>
         <SessionFields

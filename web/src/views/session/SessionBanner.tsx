@@ -25,6 +25,7 @@ const END_REASONS: Record<string, string> = {
   idle_timeout: "It was idle for too long.",
   made_room: "It was idle, and made room for another session.",
   archived: "It was archived.",
+  imported: "It was imported, and its agent remembers it.",
 };
 
 const parkedText = ({ kind, agent, resumesAt }: ParkedTask) => {

@@ -5,8 +5,9 @@ import { ForkDialog } from "@/views/forms/dialogs/ForkDialog";
 import { RaceDialog } from "@/views/forms/dialogs/RaceDialog";
 import { SideQuestionDialog } from "@/views/forms/dialogs/SideQuestionDialog";
 import { SpawnDialog } from "@/views/forms/dialogs/SpawnDialog";
+import { TerminalDialog } from "@/views/forms/dialogs/TerminalDialog";
 
-export type SessionDialog = "fork" | "spawn" | "sideQuestion" | "race" | "delete";
+export type SessionDialog = "fork" | "spawn" | "sideQuestion" | "race" | "terminal" | "delete";
 
 export function SessionDialogs({
   session,
@@ -24,6 +25,7 @@ export function SessionDialogs({
       <SpawnDialog {...props("spawn")} />
       <SideQuestionDialog {...props("sideQuestion")} />
       <RaceDialog {...props("race")} />
+      <TerminalDialog {...props("terminal")} />
       <DeleteDialog {...props("delete")} />
     </>
   );

@@ -8,20 +8,30 @@ import {
   FileDown,
   Flag,
   GitFork,
+  History,
   Link2,
   MessageCircleQuestion,
   MessageSquareCode,
   Play,
   Square,
+  SquareTerminal,
   Trash2,
   Users,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { archiveSession, completeSession, deleteSession, runRequest, stopSession } from "@/api/actions";
+import {
+  archiveSession,
+  catchUp,
+  completeSession,
+  deleteSession,
+  runRequest,
+  stopSession,
+} from "@/api/actions";
 import { ApiError, fetchFile } from "@/api/client";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
 import { saveFile } from "@/lib/files";
+import { plural } from "@/lib/format";
 import { toast, toastError } from "@/ui/feedback/toast";
 import { resume } from "@/views/forms/layout/toastMadeRoom";
 import type { SessionDialog } from "../SessionDialogs";
@@ -46,6 +56,13 @@ async function copy(text: string, label: string): Promise<void> {
   } catch {
     toast("Couldn’t copy: the browser denied access to the clipboard.", { tone: "failed" });
   }
+}
+
+async function catchUpNow(sessionId: string): Promise<void> {
+  const { turns } = await catchUp(sessionId);
+  toast(
+    turns ? `${plural(turns, "turn")} took place outside of Bough.` : "Nothing was said outside of Bough.",
+  );
 }
 
 const download = (session: Session, format: "markdown" | "json") =>
@@ -178,6 +195,24 @@ export function sessionActions(
       group: "end",
       run: () => runRequest(() => archiveSession(id, { archived: !session.archived })),
     },
+    ...(session.activity === "idle"
+      ? [
+          {
+            id: "terminal",
+            label: "Open in terminal…",
+            icon: <SquareTerminal />,
+            group: "export" as const,
+            run: () => open("terminal"),
+          },
+          {
+            id: "catch-up",
+            label: "Catch up with terminal",
+            icon: <History />,
+            group: "export" as const,
+            run: () => runRequest(() => catchUpNow(id)),
+          },
+        ]
+      : []),
     {
       id: "markdown",
       label: "Export as Markdown",

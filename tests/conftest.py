@@ -26,7 +26,7 @@ settings.load_profile("bough")
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declares `cache_dir` where pytest runs without its cache: `--strict-config` refuses settings of absent plugins."""
+    """Declares `cache_dir` if pytest runs without its cache: `--strict-config` refuses settings of absent plugins."""
     if not pluginmanager.has_plugin("cacheprovider"):
         parser.addini("cache_dir", "unused")
 

@@ -161,8 +161,8 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         float,
         Meta(
             ge=0,
-            description="Seconds between two looks at the checks of an open pull request, more while nothing changes; "
-            "0 looks only on request.",
+            description="Seconds between looks at the checks of an open pull request, longer while nothing changes. "
+            "With 0, Bough looks only on request.",
         ),
     ] = 60
     send_checks: Annotated[

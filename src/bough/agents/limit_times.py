@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-# No vendor's limit is longer than a week; agents choose their words, so there is an end.
+# No vendor's limit is longer than a week. Agents choose their words, so a later end is not believed.
 LONGEST = timedelta(days=8)
 # An agent rounds times to minutes: a time of day this close to now has just passed, and is not tomorrow's.
 JUST_PASSED = timedelta(minutes=10)

@@ -8,7 +8,7 @@ import msgspec
 
 # Whether a time that passed while no server ran is made up for, once.
 MissedPolicy = Literal["run", "skip"]
-# Whether a run starts while the turn of the run before it is not over.
+# Whether a run starts while the turn of the previous run is not over.
 OverlapPolicy = Literal["run", "skip"]
 RunTrigger = Literal["clock", "person"]
 # `starting` until the prompt is queued; a run that is `skipped` or `failed` queued none.

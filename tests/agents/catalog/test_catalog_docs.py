@@ -14,7 +14,6 @@ from bough.agents.catalog.entry import (
     Corrections,
     ExamplePrompt,
     Login,
-    McpVocabulary,
     ModeSettings,
     Package,
     Quirks,
@@ -22,10 +21,10 @@ from bough.agents.catalog.entry import (
     SandboxNeeds,
     SettingsFolder,
     StartSettings,
-    ToolVocabulary,
     TourPrompts,
 )
 from bough.agents.catalog.limit_vocabulary import LimitVocabulary
+from bough.agents.catalog.tool_vocabulary import McpVocabulary, ToolVocabulary
 from bough.model.session import MODES
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -116,7 +116,7 @@ async def test_missed_times_are_made_up_for_once_or_not(server: Running, missed:
 
 @pytest.mark.parametrize(("overlap", "expected"), [("skip", "skipped"), ("run", "started")])
 async def test_a_run_that_would_overlap_is_left_out_or_not(server: Running, overlap: str, expected: str) -> None:
-    """J2: While the run before is not over, a time is left out, or its prompt waits in the queue."""
+    """J2: While the previous run is not over, a time is left out, or its prompt waits in the queue."""
     session_id = await open_session(server)
     schedule = await add(server, sessionId=session_id, prompt="[[hang]]", overlap=overlap)
     clock = FalseClock(server)

@@ -51,7 +51,7 @@ def test_missed_times_are_counted(cron: str, due: str, moment: str, expected: tu
     "cron", ["", "* * * *", "60 * * * *", "0 0 31 2 *", "@daily", "0 0 * * * *", "a b c d e", "\0"]
 )
 def test_bad_expressions_are_refused(cron: str) -> None:
-    """J1: What is no cron expression, or never comes, is refused with an example or a reason."""
+    """J1: What is not a cron expression, or never comes, is refused with an example or a reason."""
     with pytest.raises(Invalid) as refused:
         times.checked_cron(cron)
     assert refused.value.code == "bad_cron"

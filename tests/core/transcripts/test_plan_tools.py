@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bough.agents.catalog import load_catalog
-from bough.agents.catalog.entry import ToolVocabulary
+from bough.agents.catalog.tool_vocabulary import ToolVocabulary
 from bough.core.transcripts.fold import Fold
 
 OPENCODE = load_catalog(Path("/nowhere")).get("opencode").tools

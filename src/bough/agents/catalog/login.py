@@ -82,8 +82,8 @@ def _text(file: Path) -> str:
 
 def login_command(entry: CatalogEntry, data: Path) -> tuple[list[str], dict[str, str]]:
     """Returns the command that logs a person in, and its environment, in which the programs of the agent's package are
-    on the PATH and nothing claims that nobody is there. Raises `Invalid` if there is none, or the agent is not
-    installed."""
+    on the PATH and no variable says that nobody sits at the terminal. Raises `Invalid` if there is none, or the agent
+    is not installed."""
     login = entry.login
     if not login.command:
         reason = f"has no command to log in. {login.how}" if login.how else "needs no login."

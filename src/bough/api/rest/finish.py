@@ -32,6 +32,9 @@ Body = TypeVar("Body", bound=FinishBody)
 
 # The longest that a request waits for a survey.
 LONGEST_WAIT = 10.0
+Wait = Annotated[
+    float, QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way.")
+]
 FAILS = errors(404, 409, 413, 429)
 
 
@@ -51,14 +54,8 @@ async def get_finish(services: Services, worktree_id: Id) -> FinishState | None:
 
 
 @get("/worktrees/overlaps", responses=errors(), summary="List the worktrees that changed the same files")
-async def list_overlaps(
-    services: Services,
-    wait: Annotated[
-        float,
-        QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way."),
-    ] = 0,
-) -> OverlapList:
-    return await services.overlaps.read(wait)
+async def list_overlaps(services: Services, wait: Wait = 0) -> OverlapList:
+    return OverlapList(*await services.overlaps.latest(wait))
 
 
 @get(
@@ -66,14 +63,8 @@ async def list_overlaps(
     responses=errors(),
     summary="List how many files each worktree changed, and whether its work is merged",
 )
-async def list_progress(
-    services: Services,
-    wait: Annotated[
-        float,
-        QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way."),
-    ] = 0,
-) -> ProgressList:
-    return await services.progress.read(wait)
+async def list_progress(services: Services, wait: Wait = 0) -> ProgressList:
+    return ProgressList(*await services.progress.latest(wait))
 
 
 def _operation(

@@ -146,7 +146,7 @@ class LimitKind(HeldTurnKind):
 
 
 class AgentLimitKind(HeldTurnKind):
-    """Asks whether a turn is tried again that a usage or rate limit has ended too often."""
+    """Asks whether to try again a turn that a usage or rate limit has ended too often."""
 
     stop_reason = "limit"
 

@@ -27,12 +27,12 @@ from bough.model.values.times import now
 from bough.settings import Settings
 
 AT_ONCE = 2
-"""Agents that are read at a time."""
+"""The most agents that are read at the same time."""
 MOST_PAGES = 40
 MOST_LISTED = 2000
-"""Conversations of one agent that are listed."""
+"""The most conversations of one agent that are listed."""
 LATE_UPDATES = 0.5
-"""Seconds in which an agent may tell a conversation after it has answered: one does."""
+"""Seconds for the rest of a conversation: one agent sends it after its answer."""
 
 
 class _Reading(Handshake):
@@ -64,7 +64,7 @@ class AgentReader:
         place = reading_session(entry, str(self._settings.root_path))
         async with self._opened(place, entry, {}) as (reading, can, _):
             if not can.list:
-                raise Conflict("conversations_unlisted", f"{entry.title} does not tell which conversations it holds.")
+                raise Conflict("conversations_unlisted", f"{entry.title} does not list its conversations.")
             listed: list[ListedSession] = []
             cursor: str | None = None
             for _ in range(MOST_PAGES):
@@ -82,7 +82,7 @@ class AgentReader:
         await repository_trust.check(self._store, entry, place)
         async with self._opened(place, entry, env) as (reading, can, prepared):
             if not can.load:
-                raise Conflict("conversation_untold", f"{entry.title} does not tell a conversation again.")
+                raise Conflict("conversation_untold", f"{entry.title} does not replay conversations.")
             reading.collector = TurnCollector(conversation_id, limit)
             await reading.client.load_session(
                 conversation_id, place.cwd, meta=prepared.meta or None, timeout=self._settings.session_timeout

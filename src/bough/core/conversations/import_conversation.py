@@ -126,7 +126,7 @@ class Imports:
         reading = msgspec.structs.replace(reading_session(entry, place.cwd), repo_id=place.repo.id)
         read = await read_turns(self._reader, entry, reading, conversation.id, {}, self._settings, NOTHING_SECRET)
         if not read.turns:
-            raise Conflict("conversation_empty", f"{entry.title} tells nothing of this conversation.")
+            raise Conflict("conversation_empty", f"{entry.title} holds no prompt of this conversation.")
         git = await git_state(place.cwd) if place.repo.kind == "git" else None
         session_id = new_id()
         request = msgspec.structs.replace(new, idempotency_key=None)

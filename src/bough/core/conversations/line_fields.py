@@ -104,7 +104,7 @@ class TokenCount:
         }
 
     def turns(self) -> list[Tokens]:
-        """Returns the tokens of each turn; what was counted before the first turn is not told."""
+        """Returns the tokens of each turn; what was counted before the first turn is left out."""
         if self._usage is None:
             return [{} for _ in self._turns[1:]]
         if self._usage.counts == "session":

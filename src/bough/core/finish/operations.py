@@ -138,7 +138,7 @@ class Operations:
         """Keeps turns from starting in the folders concerned, and other work from the repository."""
         beside = await other(await self.read(row, repo)) if other is not None else None
         async with contextlib.AsyncExitStack() as stack:
-            # In the same order everywhere: two operations on the same folders would wait for each other for ever.
+            # In the same order everywhere: two operations on the same folders would wait for each other forever.
             folders = sorted({path for path in (beside, row.path) if path})
             for path in folders:
                 await stack.enter_async_context(self._checkpoints.gate(path))

@@ -17,7 +17,7 @@ from bough.model.values.times import now, seconds_between, seconds_until
 
 log = structlog.get_logger("bough.schedules")
 
-# The clock looks at least so often, in seconds, because the machine's clock can jump and machines sleep.
+# Seconds between two looks at most, because the machine's clock can jump and machines sleep.
 LONGEST_SLEEP = 15.0
 SHORTEST_SLEEP = 0.05
 # A time that passed longer ago than this, in seconds, was missed.

@@ -30,15 +30,15 @@ log = structlog.get_logger("bough.schedules")
 
 # The history of a schedule has its newest runs.
 MOST_RUNS = 200
-# Seconds in which a run is tried again that a limit on sessions or prompts refuses.
+# For so many seconds a run is tried again if a limit on sessions or prompts refuses it.
 BUSY_WITHIN = 600.0
-# A schedule that fails so often in a row is paused.
+# After so many failures in a row, a schedule is paused.
 MOST_FAILURES = 5
-STILL_OPEN = "The run before is not over."
+STILL_OPEN = "The previous run is not over."
 
 
 class _Author(msgspec.Struct):
-    """Who answers for a schedule's runs, as its row names them."""
+    """The author of a schedule, who answers for its runs, as its row names them."""
 
     kind: str
     user: str | None = None

@@ -35,7 +35,7 @@ def checked_zone(name: str) -> ZoneInfo:
 
 
 def checked_cron(text: str) -> str:
-    """Returns a cron expression with single spaces; raises `Invalid` if it is none, or if it never comes."""
+    """Returns a cron expression with single spaces; raises `Invalid` for anything else, or if its time never comes."""
     fields = text.split()
     cron = " ".join(fields)
     if len(fields) != FIELDS or len(cron) > LONGEST_CRON:
@@ -47,8 +47,8 @@ def checked_cron(text: str) -> str:
     try:
         next(CronSim(cron, datetime(2026, 1, 1, tzinfo=UTC)))
     except (CronSimError, StopIteration) as error:
-        reason = str(error) or "it never comes"
-        raise Invalid("bad_cron", f"{cron!r} is no cron expression: {reason}.") from None
+        reason = str(error) or "its time never comes"
+        raise Invalid("bad_cron", f"{cron!r} is not a cron expression: {reason}.") from None
     return cron
 
 

@@ -91,8 +91,8 @@ class Tasks:
         resume: bool,
         make_room: bool | None,
     ) -> tuple[Session, MadeRoom | None]:
-        """Returns the session once it takes prompts, in a transaction, and the session that was completed to make room
-        for it; raises why it takes none. `escaped` is the result of looking at its folder before."""
+        """Makes sure, in a transaction, that a session takes prompts, or raises the reason why it does not. Returns it,
+        and the session that was completed to make room for it. `escaped` is what a look at its folder found before."""
         session_lifecycle.refuse_side_question(session)
         if escaped is not None:
             raise escaped

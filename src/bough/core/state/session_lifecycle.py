@@ -52,7 +52,7 @@ async def check_reopening(change: Change, session: Session) -> None:
 
 
 async def reopen(change: Change, session: Session) -> Session:
-    """Makes an ended session active again. `admission.readmit` checks first whether it may be."""
+    """Makes an ended session active again. `session_limit.readmit` checks first whether it may be."""
     reopened = await records.update_session(
         change,
         session.id,

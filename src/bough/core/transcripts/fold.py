@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.acp.wire import SessionUpdate
-from bough.agents.catalog.entry import ToolVocabulary
+from bough.agents.catalog.tool_vocabulary import ToolVocabulary
 from bough.core.transcripts.growing_message import ENDED_TOOL, OPEN_TOOL, GrowingMessage, Kind
 from bough.core.transcripts.plan_tools import plan_steps
 from bough.model.message import Message, Role

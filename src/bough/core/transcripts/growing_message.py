@@ -158,3 +158,14 @@ class GrowingMessage:
             rest = self.redactor.finished(rest)
         shown: dict[str, Any] = self.redactor.value({**self.body, "result": rest})
         return {**shown, "result": {**shown["result"], **output}}
+
+
+class MessageWrite(msgspec.Struct):
+    """One message as it was when the transaction was prepared."""
+
+    entry: GrowingMessage
+    id: str
+    role: Role
+    content: msgspec.Raw
+    is_new: bool
+    announce: bool

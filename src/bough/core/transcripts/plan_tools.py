@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from bough.agents.catalog.entry import ToolVocabulary
+from bough.agents.catalog.tool_vocabulary import ToolVocabulary
 
 # Names under which agents put the text of a step.
 TEXTS = ("content", "description", "text", "step", "title", "subject")

@@ -8,11 +8,10 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-import msgspec
 import structlog
 
 from bough.agents.acp.wire import SessionUpdate
-from bough.agents.catalog.entry import ToolVocabulary
+from bough.agents.catalog.tool_vocabulary import ToolVocabulary
 from bough.agents.wait_shielded import shielded
 from bough.core.events.hub import Hub
 from bough.core.store import records
@@ -20,10 +19,10 @@ from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import shown_state, store_state
 from bough.core.transcripts.fold import STATE, Fold
-from bough.core.transcripts.growing_message import SPOKEN_KINDS, GrowingMessage
+from bough.core.transcripts.growing_message import SPOKEN_KINDS, GrowingMessage, MessageWrite
 from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
 from bough.errors import Unavailable
-from bough.model.message import Message, Role, raw
+from bough.model.message import Message, raw
 from bough.model.values.redaction import NOTHING_SECRET, Redactor
 
 T = TypeVar("T")
@@ -40,17 +39,6 @@ NEWS_PAUSE = 0.01
 MOST_UNWRITTEN = 8 * 1024 * 1024
 # How long to wait before writing again after a database error.
 RETRY_PAUSE = 1.0
-
-
-class MessageWrite(msgspec.Struct):
-    """One message as it was when the transaction was prepared."""
-
-    entry: GrowingMessage
-    id: str
-    role: Role
-    content: msgspec.Raw
-    is_new: bool
-    announce: bool
 
 
 class Recorder:
@@ -210,7 +198,7 @@ class Recorder:
             try:
                 await self.flush()
             except Exception as error:
-                # Whatever failed: if nothing were written any more, the agent would wait for ever.
+                # Whatever failed: if nothing were written anymore, the agent would wait forever.
                 log.warning("transcript_not_written", session=self._session_id, error=str(error) or repr(error))
                 await asyncio.sleep(RETRY_PAUSE)
                 self._due.set()

@@ -72,8 +72,8 @@ class ParkedAccounts:
         self.next_due: float | None = None
 
     async def admitted(self, tx: Tx, waiting: Sequence[W]) -> list[W]:
-        """Returns the sessions without those whose account has a limit in force. Nobody is held for a person's answer
-        if no person is asked any more, nor by a limit that no parked turn shows to people."""
+        """Returns the sessions without those whose account has a limit in force. No session is held for an answer that
+        no person is asked for anymore, nor by a limit that no parked turn shows to people."""
         limits = await tx.all(LIMITS.all, AgentLimit)
         moment = now()
         in_force: set[tuple[str, str]] = set()
@@ -89,7 +89,7 @@ class ParkedAccounts:
         return [session for session in waiting if not in_force or not await self._is_parked(tx, session, in_force)]
 
     async def try_now(self, change: Change, session: Session) -> None:
-        """Lets the account be tried at once that a session's turn or queue waits for."""
+        """Lets a session's parked turn or waiting queue be tried at once, with all others of its account."""
         if await agent_limits.try_parked(change, session.id) is not None:
             return
         entry = self._catalog.entry(session.agent)

@@ -79,7 +79,7 @@ async def find_open(forge: Forge, branch: str) -> OpenRequest | None:
         query = {"source_branch": branch, "state": "opened", "per_page": "1"}
     requests = await call(forge, "GET", f"{_endpoint(forge)}?{urlencode(query, quote_via=quote, errors='replace')}")
     if not isinstance(requests, list):
-        raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with something else than a list.")
+        raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with something other than a list.")
     items = cast("list[Any]", requests)
     return _request(forge, items[0]) if items else None
 
@@ -119,7 +119,7 @@ def _request(forge: Forge, answer: Any) -> OpenRequest:
             fields["body"] = answer["description"] or ""
         request = msgspec.convert({**fields, "title": answer["title"]}, OpenRequest)
     except (KeyError, TypeError, IndexError, msgspec.ValidationError) as error:
-        raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with something else than a {forge.noun}.") from error
+        raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with something other than a {forge.noun}.") from error
     if not request.url.startswith("https://"):
         raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with an address that is not https.")
     return request

@@ -16,6 +16,7 @@ import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
 import { toast, toastError } from "@/ui/feedback/toast";
 import { AgentMark } from "@/ui/labels/AgentMark";
 import { Time } from "@/ui/labels/Time";
+import list from "@/ui/layout/listView.module.css";
 import css from "./Import.module.css";
 
 export default function Import() {
@@ -25,17 +26,17 @@ export default function Import() {
   const [words, setWords] = useState("");
   const mayImport = useMay("admin");
   return (
-    <div className={css.view}>
+    <div className={list.view}>
       <header>
         <h1>Import conversations</h1>
         <p className={css.about}>
-          What your agents remember from outside of Bough. An imported conversation becomes a session with its
-          whole transcript: resume it, fork it, search it.
+          Conversations that your agents had outside of Bough. An imported one becomes a session with its whole
+          transcript: resume it, fork it, search it.
         </p>
       </header>
       {mayImport ? (
         <>
-          <div className={css.filters}>
+          <div className={`${list.filters} ${css.filters}`}>
             <Select aria-label="Agent" value={agent} onChange={(event) => setAgent(event.target.value)}>
               <option value="">All agents</option>
               {agents.map(({ name, title }) => (
@@ -69,7 +70,7 @@ function Conversations({ agent, words }: { agent: string; words: string }) {
   if (!query.data)
     return (
       <div role="status" aria-label="Asking the agents for their conversations">
-        <p className={css.count}>Asking the agents. The first start of one can take a while.</p>
+        <p className={list.count}>Asking the agents. The first start of one can take a while.</p>
         <Skeleton lines={5} block />
       </div>
     );
@@ -79,7 +80,7 @@ function Conversations({ agent, words }: { agent: string; words: string }) {
   );
   return (
     <section aria-label="Conversations" aria-busy={query.isFetching}>
-      <p className={css.count} role="status">
+      <p className={list.count} role="status">
         {plural(total, "conversation")}
         {shown.length < total && `, ${shown.length} shown`}
       </p>
@@ -91,7 +92,7 @@ function Conversations({ agent, words }: { agent: string; words: string }) {
         </ol>
       ) : (
         <Empty icon={<ImportIcon />} title="No conversations">
-          {total ? "None has these words in its title or folder." : "The installed agents hold none yet."}
+          {total ? "No title or folder matches." : "The installed agents have none yet."}
         </Empty>
       )}
       {unread.length > 0 && (

@@ -9,6 +9,7 @@ import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Input } from "@/ui/controls/Field";
 import { Empty, Problem, Skeleton } from "@/ui/feedback/Placeholders";
+import list from "@/ui/layout/listView.module.css";
 import css from "./Search.module.css";
 import { SearchFilters } from "./SearchFilters";
 import { SearchResult } from "./SearchResult";
@@ -32,7 +33,7 @@ export default function Search() {
     return () => clearTimeout(timer);
   }, [words]);
   return (
-    <div className={css.search}>
+    <div className={list.view}>
       <h1>Search</h1>
       <search>
         <form
@@ -80,7 +81,7 @@ function Results({ search }: { search: SearchParams }) {
     );
   return (
     <section aria-label="Results" aria-busy={results.isFetching}>
-      <p className={css.count} role="status">
+      <p className={list.count} role="status">
         {totalCapped ? `More than ${total} results` : plural(total, "result")}
         {indexing && ". Older texts are still being indexed."}
       </p>

@@ -2,6 +2,7 @@
 import { useAgents, useRepos } from "@/api/queries";
 import { Button } from "@/ui/controls/Button";
 import { Select } from "@/ui/controls/Field";
+import list from "@/ui/layout/listView.module.css";
 import css from "./Search.module.css";
 import { AGE_LIMITS, FILTERS, type FilterName, type SearchParams } from "./searchParams";
 
@@ -41,7 +42,7 @@ export function SearchFilters({
     </Select>
   );
   return (
-    <div className={css.filters}>
+    <div className={`${list.filters} ${css.filters}`}>
       {choice("type", "Type", "All types", Object.entries(TYPES))}
       {choice(
         "repoId",

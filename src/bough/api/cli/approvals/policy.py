@@ -10,7 +10,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, path
-from bough.api.cli.framework.completion import agents, ids, names
+from bough.api.cli.framework.completion import agents, ids, session_option
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
 from bough.api.cli.framework.selectors import SESSION
 from bough.api.cli.repos.repo import Limit, Offset
@@ -152,17 +152,7 @@ def remove(ctx: CommandContext, rule: RuleId) -> None:
 @command(app, "explain")
 def explain(
     ctx: CommandContext,
-    session: Annotated[
-        str | None,
-        SESSION,
-        typer.Option(
-            "--session",
-            "-s",
-            metavar="SESSION",
-            help="Decide as in this session.",
-            autocompletion=names("session"),
-        ),
-    ] = None,
+    session: Annotated[str | None, SESSION, session_option("Decide as in this session.")] = None,
     agent: Annotated[
         str | None, typer.Option("--agent", "-a", help="Decide as for this agent.", autocompletion=agents)
     ] = None,
@@ -196,17 +186,7 @@ def list_choices(
         Scope | None,
         typer.Option("--scope", metavar="session|worktree|everywhere", help="Only choices with this scope."),
     ] = None,
-    session: Annotated[
-        str | None,
-        SESSION,
-        typer.Option(
-            "--session",
-            "-s",
-            metavar="SESSION",
-            help="Only choices that apply to this session.",
-            autocompletion=names("session"),
-        ),
-    ] = None,
+    session: Annotated[str | None, SESSION, session_option("Only choices that apply to this session.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
-from bough.api.cli.framework.completion import names
+from bough.api.cli.framework.completion import names, session_option
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
 from bough.api.cli.framework.selectors import RACE, SESSION
 from bough.api.cli.repos.repo import Limit, Offset
@@ -87,17 +87,7 @@ def start(
 @command(app, "list")
 def list_races(
     ctx: CommandContext,
-    session: Annotated[
-        str | None,
-        SESSION,
-        typer.Option(
-            "--session",
-            "-s",
-            metavar="SESSION",
-            help="Only races of this session's tree.",
-            autocompletion=names("session"),
-        ),
-    ] = None,
+    session: Annotated[str | None, SESSION, session_option("Only races of this session's tree.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
@@ -133,17 +123,7 @@ def show(
     ctx: CommandContext,
     race: RaceId,
     diff: Annotated[bool, typer.Option("--diff", help="Include each racer's changes.")] = False,
-    only: Annotated[
-        str | None,
-        SESSION,
-        typer.Option(
-            "--session",
-            "-s",
-            metavar="SESSION",
-            help="Show all changes of this racer, in full.",
-            autocompletion=names("session"),
-        ),
-    ] = None,
+    only: Annotated[str | None, SESSION, session_option("Show all changes of this racer, in full.")] = None,
 ) -> None:
     """Show the racers' progress and changes."""
     if only is not None:

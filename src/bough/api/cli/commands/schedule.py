@@ -11,7 +11,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
-from bough.api.cli.framework.completion import agents, ids, names
+from bough.api.cli.framework.completion import agents, ids, names, session_option
 from bough.api.cli.framework.formats import ago, ahead, brief, moment, short, short_forms
 from bough.api.cli.framework.selectors import REPO, SESSION, find
 from bough.api.cli.framework.terminal_safety import clean
@@ -46,13 +46,13 @@ Title = Annotated[str | None, typer.Option("--title", "-t", help="Title; default
 Missed = Annotated[
     Literal["run", "skip"] | None,
     typer.Option(
-        "--missed", metavar="run|skip", help="Whether to make up, once, for times at which no server ran (run)."
+        "--missed", metavar="run|skip", help="Whether to make up once for times without a server; run by default."
     ),
 ]
 Overlap = Annotated[
     Literal["run", "skip"] | None,
     typer.Option(
-        "--overlap", metavar="run|skip", help="Whether to start while the run before is not over (skip leaves it out)."
+        "--overlap", metavar="run|skip", help="Whether to start while the previous run is not over; skip by default."
     ),
 ]
 
@@ -73,13 +73,7 @@ def add(
     cron: Cron = None,
     at: At = None,
     zone: Zone = None,
-    session: Annotated[
-        str | None,
-        SESSION,
-        typer.Option(
-            "--session", "-s", metavar="SESSION", help="Prompt this session.", autocompletion=names("session")
-        ),
-    ] = None,
+    session: Annotated[str | None, SESSION, session_option("Prompt this session.")] = None,
     repo: Annotated[
         str | None,
         typer.Option(
@@ -133,17 +127,7 @@ def add(
 @command(app, "list")
 def list_schedules(
     ctx: CommandContext,
-    session: Annotated[
-        str | None,
-        SESSION,
-        typer.Option(
-            "--session",
-            "-s",
-            metavar="SESSION",
-            help="Only schedules of this session.",
-            autocompletion=names("session"),
-        ),
-    ] = None,
+    session: Annotated[str | None, SESSION, session_option("Only schedules of this session.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:

@@ -69,6 +69,11 @@ def names(kind: Literal["session", "worktree", "repo", "race"], *, last: bool = 
     return complete
 
 
+def session_option(help: str) -> Any:
+    """Returns the option `--session`, completed in the shell. The parameter is also marked with `SESSION`."""
+    return typer.Option("--session", "-s", metavar="SESSION", help=help, autocompletion=names("session"))
+
+
 def agents(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Completes the names of agents."""
     rows = _ask(ctx, "/api/agents", "agents")

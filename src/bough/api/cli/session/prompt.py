@@ -10,7 +10,7 @@ import typer
 from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext
 from bough.api.cli.framework.client import Json, path
-from bough.api.cli.framework.completion import names
+from bough.api.cli.framework.completion import names, session_option
 from bough.api.cli.framework.formats import short, shorten
 from bough.api.cli.framework.selectors import SESSION
 from bough.api.cli.session.make_room import MakeRoom, note_made_room
@@ -28,7 +28,7 @@ SessionId = Annotated[
 OfSession = Annotated[
     str | None,
     SESSION,
-    typer.Option("--session", "-s", metavar="SESSION", help="Only this session.", autocompletion=names("session")),
+    session_option("Only this session."),
 ]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Show the answer as it arrives.")]
 

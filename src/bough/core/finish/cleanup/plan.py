@@ -1,4 +1,4 @@
-"""Plans the cleanup of a worktree: which sessions end, what is removed, what stays recoverable, and why not."""
+"""Plans the cleanup of a worktree: which sessions end, what is removed, what stays recoverable, or why not."""
 
 from __future__ import annotations
 

@@ -48,14 +48,14 @@ class SweptWorktree(msgspec.Struct, rename="camel"):
 
 
 class Swept(msgspec.Struct, rename="camel"):
-    """What a sweep did or, as a preview, would do. Everything that it removes can be recovered."""
+    """Lists what a sweep did or, as a preview, would do. Everything that it removes can be recovered."""
 
     dry_run: bool
     worktrees: list[SweptWorktree]
 
 
 class Sweeps:
-    """Finds and cleans up worktrees that nobody needs any longer."""
+    """Finds and cleans up worktrees that nobody needs anymore."""
 
     def __init__(self, store: Store, cleanups: Cleanups) -> None:
         self._store = store

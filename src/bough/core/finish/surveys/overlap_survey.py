@@ -37,10 +37,6 @@ class OverlapSurvey(Survey[WorktreeOverlaps]):
 
     name = "overlaps"
 
-    async def read(self, wait: float = 0.0) -> OverlapList:
-        """Returns the last survey; `Survey.latest` renews it."""
-        return OverlapList(*await self.latest(wait))
-
     async def survey(self, rows: list[Worktree]) -> list[WorktreeOverlaps]:
         """Compares the newest worktrees of each repository."""
         rows = sorted(rows, key=lambda row: (row.repo_id, row.created_at, row.id))

@@ -35,10 +35,6 @@ class ProgressSurvey(Survey[WorktreeProgress]):
 
     name = "progress"
 
-    async def read(self, wait: float = 0.0) -> ProgressList:
-        """Returns the last survey; `Survey.latest` renews it."""
-        return ProgressList(*await self.latest(wait))
-
     async def survey(self, rows: list[Worktree]) -> list[WorktreeProgress]:
         """Looks at each worktree. One that is gone or broken has no progress."""
         worktrees: list[WorktreeProgress] = []

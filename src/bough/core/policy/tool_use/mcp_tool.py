@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from bough.agents.catalog.entry import McpVocabulary
+from bough.agents.catalog.tool_vocabulary import McpVocabulary
 from bough.core.policy.decide import OWN_SERVER
 from bough.core.policy.tool_use.json_values import Json, as_dict, field_at
 

@@ -13,7 +13,8 @@ from typing import Any, cast, get_args
 import msgspec
 
 from bough.agents.catalog import Catalog
-from bough.agents.catalog.entry import Quirks, ToolVocabulary
+from bough.agents.catalog.entry import Quirks
+from bough.agents.catalog.tool_vocabulary import ToolVocabulary
 from bough.core.policy.decide import OF_FILES, OWN_SERVER, TAKES_ALONG
 from bough.core.policy.find_protected_paths import NamedPaths, protections
 from bough.core.policy.patterns import SHELLS

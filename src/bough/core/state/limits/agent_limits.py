@@ -24,10 +24,11 @@ from bough.model.values.times import parse, seconds_between, written
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
-# Of a pause, so that servers that share an account do not all return at once; at most so many seconds.
+# The part of a pause that is added at random, so that servers that share an account do not all return at once, and
+# the most seconds of it.
 JITTER = 0.1
 MOST_JITTER = 60.0
-# Seconds between two tries at least, doubled with each: a vendor's time may be rounded down, or wrong.
+# The fewest seconds between two tries, doubled with each: a vendor's time may be rounded down, or wrong.
 SHORTEST_PAUSE = 15.0
 # The longest pause without a vendor's time: six hours.
 LONGEST_PAUSE = 6 * 3600.0

@@ -34,8 +34,8 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.worktrees")
 
 BranchFate = Literal["keep", "delete"]
-# Looks once more, with the repository's lock, when no session can start in the worktree. Raises why it must stay, or
-# returns the commit at which its branch may be deleted, if any.
+# Looks once more, with the repository's lock, when no session can start in the worktree. Raises the reason why it
+# must stay, or returns the commit at which its branch may be deleted, if any.
 LastLook = Callable[[], Awaitable[str | None]]
 # A removal under way is finished while the server stops: storing the files of a large worktree takes a few seconds.
 FINISH_WITHIN = 10.0

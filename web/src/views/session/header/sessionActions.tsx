@@ -61,7 +61,7 @@ async function copy(text: string, label: string): Promise<void> {
 async function catchUpNow(sessionId: string): Promise<void> {
   const { turns } = await catchUp(sessionId);
   toast(
-    turns ? `${plural(turns, "turn")} took place outside of Bough.` : "Nothing was said outside of Bough.",
+    turns ? `${plural(turns, "turn")} took place outside of Bough.` : "No turns took place outside of Bough.",
   );
 }
 

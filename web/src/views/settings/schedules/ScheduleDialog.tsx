@@ -154,10 +154,10 @@ export function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | nul
           <option value="skip">Leave it out</option>
         </Select>
       </Field>
-      <Field label="If the run before is not over">
+      <Field label="If the previous run is not over">
         <Select value={overlap} onChange={(event) => setOverlap(event.target.value as Schedule["overlap"])}>
           <option value="skip">Leave it out</option>
-          <option value="run">Run all the same</option>
+          <option value="run">Run anyway</option>
         </Select>
       </Field>
     </Dialog>

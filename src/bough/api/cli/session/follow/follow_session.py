@@ -296,8 +296,8 @@ class Follower:
     def _open_form(self, approval: Json) -> None:
         form = part(approval, "toolCall")
         if any(field.get("secret") for field in parts(form, "fields")):
-            # What is typed here is echoed.
-            self.talk.line(f"  It has a secret field. In another terminal: {how_to_answer(approval)}", "dim")
+            command = how_to_answer(approval)
+            self.talk.line(f"  A secret field would be echoed here. In another terminal: {command}", "dim")
             self._questions.pop(approval["id"], None)
             self._asked = None
             return

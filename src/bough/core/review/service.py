@@ -303,7 +303,10 @@ async def _recipient(tx: Tx, kind: SubjectKind, subject_id: str, session_id: str
     if session_id is not None:
         session = await records.session(tx, session_id)
         if session.cwd != subject.cwd and (session.worktree_id is None or session.worktree_id != subject.worktree_id):
-            raise Invalid("session_elsewhere", f"Session {session.id} works in another folder, {session.cwd}.")
+            raise Invalid(
+                "session_elsewhere",
+                f"Session {session.id} works in another folder, {session.cwd}. Choose one that works in {subject.cwd}.",
+            )
         return subject, session
     if subject.session is not None:
         return subject, subject.session

@@ -212,7 +212,10 @@ async def _caller(tx: Tx, schedule: Schedule) -> Caller:
         return Caller(door="server")
     user = await tx.one(USERS.get, User, id=author.user_id)
     if user is None:
-        raise Denied("schedule_author_gone", f"The user {author.user or OWNER} who added this schedule was removed.")
+        raise Denied(
+            "schedule_author_gone",
+            f"The user {author.user or OWNER}, who added this schedule, was removed. Add the schedule again.",
+        )
     caller = Caller(user_id=user.id, user_name=user.name, role=user.role, door="server")
     caller.require("operator", "run a schedule")
     return caller

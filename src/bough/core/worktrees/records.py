@@ -99,7 +99,9 @@ async def session_folder(tx: Tx, repo_id: str | None, worktree_id: str | None) -
         row = await usable(tx, worktree_id)
         repo = await repo_of(tx, row)
         if repo_id is not None and await find_id(tx, "repos", repo_id) != repo.id:
-            raise Invalid("worktree_of_other_repo", f"Worktree {row.name} belongs to {repo.name}.")
+            raise Invalid(
+                "worktree_of_other_repo", f"Worktree {row.name} belongs to the repo {repo.name}. Send no repoId."
+            )
         return repo, row
     if repo_id is None:
         raise Invalid("repo_missing", "Give a repository (repoId) or a worktree (worktreeId).")

@@ -140,7 +140,9 @@ class Control:
                 return Stopped(session, None)
             if session.status != "active":
                 raise Conflict(
-                    "session_ended", f"Session {session.id} ended ({session.status}).", status=session.status
+                    "session_ended",
+                    f"Session {session.id} ended ({session.status}). Resume it before you complete it.",
+                    status=session.status,
                 )
             task = await self._under_way(change, session.id)
             waiting = await change.tx.value(TASKS.waiting, session_id=session.id) or 0

@@ -16,8 +16,8 @@ LARGEST_FILE = 64 * 1024
 
 
 class RepositoryConfig(msgspec.Struct, rename="camel"):
-    """Holds what a repository's files say about worktrees. `digest` names what a person has to allow: the setup commands, the
-    copied files and the run commands; null if there are none."""
+    """Holds what a repository's files say about worktrees. `digest` names what a person has to allow: the setup
+    commands, the copied files and the run commands; null if there are none."""
 
     files: list[str]
     setup: list[str]

@@ -27,7 +27,8 @@ Decision = Literal["allowed", "denied", "undecided"]
 
 
 class ConfigReport(RepositoryConfig, kw_only=True):
-    """Shows what the files say, and what a person decided about exactly this content; null if nothing needs a decision."""
+    """Shows what the files say, and what a person decided about exactly this content; null if nothing needs a
+    decision."""
 
     repo_id: str
     worktree_id: str | None

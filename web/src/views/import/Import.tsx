@@ -30,8 +30,8 @@ export default function Import() {
       <header>
         <h1>Import conversations</h1>
         <p className={css.about}>
-          Conversations that your agents had outside of Bough. An imported one becomes a session with its whole
-          transcript: resume it, fork it, search it.
+          Conversations that your agents had outside of Bough. An imported one becomes a session with its
+          whole transcript: resume it, fork it, search it.
         </p>
       </header>
       {mayImport ? (

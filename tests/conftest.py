@@ -25,6 +25,12 @@ settings.register_profile(
 settings.load_profile("bough")
 
 
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Lets the tests run without pytest's cache, which otherwise declares the setting that names its folder."""
+    if pluginmanager.is_blocked("cacheprovider"):
+        parser.addini("cache_dir", "The folder of the cache, which is not used.")
+
+
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[Running]:
     """A whole server with default settings, in this process."""

@@ -26,9 +26,9 @@ settings.load_profile("bough")
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Lets the tests run without pytest's cache, which otherwise declares the setting that names its folder."""
-    if pluginmanager.is_blocked("cacheprovider"):
-        parser.addini("cache_dir", "The folder of the cache, which is not used.")
+    """Declares `cache_dir` if pytest runs without its cache: `--strict-config` refuses settings of absent plugins."""
+    if not pluginmanager.has_plugin("cacheprovider"):
+        parser.addini("cache_dir", "unused")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from bough.agents.catalog.conversation_files import LineField
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.load import load_catalog
 from bough.core.conversations import catch_up, history_files
-from bough.core.conversations.read_file import file_turns
+from bough.core.conversations.turns_from_file import file_turns
 from bough.errors import Conflict
 from bough.model.values.redaction import NOTHING_SECRET
 from tests.core.helpers import open_session

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ GIT = ("config", "config.worktree", "hooks", "info", "modules", "worktrees", "re
 
 
 @contextmanager
-def elsewhere() -> Iterator[int]:
+def elsewhere() -> Generator[int]:
     """Runs a process that no agent may reach, which knows the secret."""
     process = subprocess.Popen(("sleep", "1000"), env={"KEY": SECRET.decode()})
     try:

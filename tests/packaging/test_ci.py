@@ -65,6 +65,6 @@ def test_tests_go_on_without_a_sandbox(
     """S6: Where apt cannot install it, `make test` says what is left out, and why."""
     plant_apt(tmp_path, monkeypatch, "echo No archive. >&2; exit 100")
     bubblewrap.main()
-    said = capsys.readouterr()
-    assert "LEFT OUT: tests that need a sandbox. bubblewrap is not installed." in said.out
-    assert said.err == "No archive.\n\n"
+    output = capsys.readouterr()
+    assert "LEFT OUT: tests that need a sandbox. bubblewrap is not installed." in output.out
+    assert output.err == "No archive.\n\n"

@@ -12,11 +12,11 @@ def main() -> None:
     if find_own_program("bwrap") is None and debian.may_install():
         print("Installing bubblewrap …", flush=True)
         debian.install("bubblewrap")
-    found = detect()
-    if found.program is None:
-        print(f"LEFT OUT: tests that need a sandbox. {found.reason}", flush=True)
-    elif found.network_reason:
-        print(f"LEFT OUT: tests that need the profile strict. {found.network_reason}", flush=True)
+    sandbox = detect()
+    if sandbox.program is None:
+        print(f"LEFT OUT: tests that need a sandbox. {sandbox.reason}", flush=True)
+    elif sandbox.network_reason:
+        print(f"LEFT OUT: tests that need the profile strict. {sandbox.network_reason}", flush=True)
 
 
 if __name__ == "__main__":

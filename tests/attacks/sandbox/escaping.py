@@ -72,11 +72,11 @@ def by_handle(path: str) -> bytes:
 
 
 def inherited(number: int, paths: list[str]) -> bytes:
-    found = os.readlink(f"/proc/self/fd/{number}")
+    target = os.readlink(f"/proc/self/fd/{number}")
     with contextlib.suppress(OSError):
         if os.path.isdir(f"/proc/self/fd/{number}"):
             return b"".join(read(f"/proc/self/fd/{number}{path}") for path in paths)
-    return SECRET if found.startswith("/") and not found.startswith("/dev/") else b""
+    return SECRET if target.startswith("/") and not target.startswith("/dev/") else b""
 
 
 def changes(wanted: Wanted) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -144,9 +144,9 @@ def attempt(wanted: Wanted) -> dict[str, str]:
     got: dict[str, str] = {}
     for name, way in (*readings(wanted), *doors(wanted)):
         with contextlib.suppress(Exception):
-            found = way()
-            if SECRET in found:
-                got[name] = found.decode(errors="replace")[:200]
+            content = way()
+            if SECRET in content:
+                got[name] = content.decode(errors="replace")[:200]
     for _, change in changes(wanted):
         with contextlib.suppress(Exception):
             change()

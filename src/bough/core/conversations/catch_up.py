@@ -223,12 +223,12 @@ def new_turns(turns: list[FoldedTurn], prompts: list[str], redactor: Redactor, m
     """Returns the turns that follow those of the prompts that Bough knows, in their order; at most so many of the
     last."""
     position = 0
-    told = [_plain(turn.prompt) for turn in turns]
+    stated = [_plain(turn.prompt) for turn in turns]
     for prompt in prompts:
         wanted = _plain(redactor.text(prompt))
-        for index in range(position, len(told)):
+        for index in range(position, len(stated)):
             # Bough may have sent more with the prompt: the context of a fork, reports, files.
-            if wanted and wanted in told[index]:
+            if wanted and wanted in stated[index]:
                 position = index + 1
                 break
     later = turns[position:]

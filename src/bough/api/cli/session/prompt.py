@@ -78,7 +78,7 @@ def watch(ctx: CommandContext, session: SessionId) -> int:
     row: Json = ctx.client.get(path("sessions", session)).value
     if not ctx.json:
         state = row["activity"] if row["status"] == "active" else row["status"]
-        output.note(f"Session {short(row['id'])} ({row['agent']}) is {state}. Press Ctrl-C to stop watching.")
+        output.note(f"Session {short(row['id'])} ({row['agent']}) is {row['stuck'] or state}. Press Ctrl-C to stop watching.")
     return follow_session(ctx, row["id"], None, cursor)
 
 

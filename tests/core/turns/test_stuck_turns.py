@@ -126,7 +126,7 @@ async def test_a_stuck_turn_is_nudged_once(tmp_path: Path) -> None:
 async def _stalled_after(client: Client, session: str, moment: str) -> bool | None:
     """Whether the session's mark was looked at again after a moment: another turn has stalled since."""
     other = await client.get(f"/api/sessions/{session}")
-    return other["stuck"] == "stalled" and now() > moment or None
+    return (other["stuck"] == "stalled" and now() > moment) or None
 
 
 async def test_a_stuck_turn_is_stopped_with_a_reason(tmp_path: Path) -> None:

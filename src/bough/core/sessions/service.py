@@ -29,7 +29,7 @@ from bough.core.sessions.requests import (
 )
 from bough.core.sessions.tasks import Tasks
 from bough.core.state.enqueue import checked_prompt, enqueue
-from bough.core.state.limits.admission import admit
+from bough.core.state.limits.session_limit import admit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page

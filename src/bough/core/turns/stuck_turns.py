@@ -105,44 +105,44 @@ class TurnWatch:
                 self._lives(now)
         quiet = now - self._alive_at
         stall_after, loop_after = self._settings.stall_after * 60, self._settings.loop_after
-        found: Stuck | None = None
+        stuck: Stuck | None = None
         if stall_after and known and quiet >= stall_after:
-            found = "stalled"
+            stuck = "stalled"
         elif loop_after and self._agent.recorder.calls.loops(loop_after):
-            found = "looping"
-        await self._apply(found, quiet)
+            stuck = "looping"
+        await self._apply(stuck, quiet)
 
     def _lives(self, moment: float) -> None:
         self._alive_at, self._used = moment, None
 
-    async def _apply(self, found: Stuck | None, quiet: float) -> None:
+    async def _apply(self, stuck: Stuck | None, quiet: float) -> None:
         session = await self._store.read(lambda tx: records.session(tx, self._agent.session_id))
-        if session.stuck != found:
-            await self._store.write(lambda change: self._mark(change, found, quiet))
-        elif found is not None and self._is_due(session) and await self._store.write(self._end):
-            log.warning("stuck_turn_stopped", session=session.id, task=self._task.id, stuck=found)
+        if session.stuck != stuck:
+            await self._store.write(lambda change: self._mark(change, stuck, quiet))
+        elif stuck is not None and self._is_due(session) and await self._store.write(self._end):
+            log.warning("stuck_turn_stopped", session=session.id, task=self._task.id, stuck=stuck)
             self._stop(self._task)
 
     def _is_due(self, session: Session) -> bool:
         minutes = self._settings.stop_stuck
         return bool(minutes) and session.stuck_since is not None and -seconds_until(session.stuck_since) >= minutes * 60
 
-    async def _mark(self, change: Change, found: Stuck | None, quiet: float) -> None:
+    async def _mark(self, change: Change, stuck: Stuck | None, quiet: float) -> None:
         session = await self._running(change.tx)
-        if session is None or (found is not None and await self._waits_for_person(change.tx)):
+        if session is None or (stuck is not None and await self._waits_for_person(change.tx)):
             self._lives(time.monotonic())
             return
-        since = None if found is None else before(quiet) if found == "stalled" else change.now
-        await records.update_session(change, session.id, stuck=found, stuck_since=since)
-        if found is None:
+        since = None if stuck is None else before(quiet) if stuck == "stalled" else change.now
+        await records.update_session(change, session.id, stuck=stuck, stuck_since=since)
+        if stuck is None:
             return
-        log.warning("turn_stuck", session=session.id, task=self._task.id, stuck=found)
+        log.warning("turn_stuck", session=session.id, task=self._task.id, stuck=stuck)
         nudged = await change.tx.value(TASKS.nudges, turn_id=self._task.id)
         if self._settings.nudge_stuck and not nudged and self._agent.entry.steering.method:
-            await self._nudge(change, session, found)
+            await self._nudge(change, session, stuck)
 
-    async def _nudge(self, change: Change, session: Session, found: Stuck) -> None:
-        words = STALLED_NUDGE if found == "stalled" else LOOPING_NUDGE
+    async def _nudge(self, change: Change, session: Session, stuck: Stuck) -> None:
+        words = STALLED_NUDGE if stuck == "stalled" else LOOPING_NUDGE
         text = words.format(minutes=self._settings.stall_after, times=self._settings.loop_after)
         task = await enqueue(change, session, text, source="schedule", from_session=None)
         await records.update_task(change, task.id, nudge=True)

@@ -53,6 +53,7 @@ AuditAction = Literal[
     "schedule.run",
     "checkpoints.pruned",
     "git_permissions.changed",
+    "repo_config.decided",
     "mcp_server.added",
     "mcp_server.changed",
     "mcp_server.removed",

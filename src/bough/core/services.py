@@ -52,6 +52,7 @@ from bough.core.sessions.with_worktree import WorktreeSessions
 from bough.core.state.limits.budgets import Budgets
 from bough.core.state.reports.callbacks import Callbacks
 from bough.core.store.transactions import Store
+from bough.core.terminals.service import Terminals
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
@@ -91,6 +92,7 @@ class Services:
     repos: Repos
     git_permissions: RepositoryGitPermissions
     worktrees: Worktrees
+    terminals: Terminals
     finishing: Finishing
     cleanups: Cleanups
     sweeps: Sweeps

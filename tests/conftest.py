@@ -25,6 +25,12 @@ settings.register_profile(
 settings.load_profile("bough")
 
 
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declares `cache_dir` if pytest runs without its cache: `--strict-config` refuses settings of absent plugins."""
+    if not pluginmanager.has_plugin("cacheprovider"):
+        parser.addini("cache_dir", "unused")
+
+
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[Running]:
     """A whole server with default settings, in this process."""

@@ -81,6 +81,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.config.service import RepoConfigs
 from bough.core.worktrees.disk_use import DiskMeter
 from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.for_branch import BranchWorktrees
@@ -186,6 +187,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         hub=hub,
         repos=repos,
         git_permissions=RepositoryGitPermissions(store),
+        repo_configs=RepoConfigs(store, settings),
         worktrees=worktrees,
         terminals=terminals,
         finishing=finishing,

@@ -60,6 +60,7 @@ _ROUTES: dict[Needed, str] = {
         GET /api/repos
         GET /api/repos/{repo_id}
         GET /api/repos/{repo_id}/git
+        GET /api/repos/{repo_id}/config
         GET /api/repos/{repo_id}/worktrees
         GET /api/reviews/{kind}/{subject_id}
         GET /api/reviews/{kind}/{subject_id}/comments
@@ -160,6 +161,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees/{worktree_id}/pull-request
         POST /api/worktrees/{worktree_id}/push
         POST /api/worktrees/{worktree_id}/recover
+        POST /api/worktrees/{worktree_id}/setup
         POST /api/worktrees/{worktree_id}/update
     """,
     # Changes what others and agents may do, and what the server runs.
@@ -176,6 +178,7 @@ _ROUTES: dict[Needed, str] = {
         PATCH /api/policy/rules/{rule_id}
         DELETE /api/policy/rules/{rule_id}
         PATCH /api/repos/{repo_id}/git
+        PATCH /api/repos/{repo_id}/config
         POST /api/tokens
         POST /api/tokens/rotate
         GET /api/terminals

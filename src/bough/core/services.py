@@ -69,6 +69,7 @@ from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
 from bough.core.worktrees.boards import Boards
+from bough.core.worktrees.config.service import RepoConfigs
 from bough.core.worktrees.disk_use import DiskMeter
 from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.git_permissions import RepositoryGitPermissions
@@ -91,6 +92,7 @@ class Services:
     hub: Hub
     repos: Repos
     git_permissions: RepositoryGitPermissions
+    repo_configs: RepoConfigs
     worktrees: Worktrees
     terminals: Terminals
     finishing: Finishing

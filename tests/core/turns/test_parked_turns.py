@@ -16,7 +16,7 @@ from tests.support.eventually import eventually
 from tests.support.server import ServerProcess, serving
 
 Json = dict[str, Any]
-CLOCKS = ("bough.core.store.transactions.now", "bough.core.turns.parking.now")
+CLOCKS = ("bough.core.store.transactions.now", "bough.core.turns.park_turns.now")
 HOUR = "You have hit your usage limit. Try again in 1h."
 
 

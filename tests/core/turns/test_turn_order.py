@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from bough.core.store.sql import LIMITS, TASKS
-from bough.core.turns.parking import ParkedAccounts
+from bough.core.turns.park_turns import ParkedAccounts
 from bough.core.turns.scheduler import Runnable, Scheduler
 from bough.settings import Settings
 from bough.storage.backend import Tx

@@ -141,6 +141,16 @@ export const patchRepo = (repoId: string, body: Schemas["RepoPatch"]) =>
   dataOf(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
 export const patchRepoGit = (repoId: string, body: Schemas["GitPermissionsPatch"]) =>
   dataOf(api.PATCH("/api/repos/{repoId}/git", { params: { path: { repoId } }, body }));
+export const patchRepoConfig = (repoId: string, body: Schemas["ConfigDecision"]) =>
+  dataOf(api.PATCH("/api/repos/{repoId}/config", { params: { path: { repoId } }, body }));
+/** Starts a worktree's setup again, without waiting for its end. */
+export const setUpWorktree = (worktreeId: string) =>
+  dataOf(
+    api.POST("/api/worktrees/{worktreeId}/setup", {
+      params: { path: { worktreeId } },
+      body: { wait: false },
+    }),
+  );
 export const removeRepo = (repoId: string) =>
   dataOf(api.DELETE("/api/repos/{repoId}", { params: { path: { repoId } } }));
 

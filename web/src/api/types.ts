@@ -16,6 +16,7 @@ export type Answer = Schemas["AnswerBody"];
 export type Agent = Schemas["AgentDescription"];
 export type AgentTour = Schemas["AgentTour"];
 export type Repo = Schemas["Repo"];
+export type RepoConfig = Schemas["ConfigReport"];
 export type GitReport = Schemas["GitReport"];
 export type Worktree = Schemas["Worktree"];
 export type Board = Schemas["Board"];

@@ -27,7 +27,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
   worktree: ["worktrees", "worktree", "cards", "home", "race", "finish", "checks"],
-  repo: ["repos", "repoGit", "cards", "home"],
+  repo: ["repos", "repoGit", "repoConfig", "cards", "home"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],
   rule: ["rules"],

@@ -34,6 +34,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "session.manage": ("session",),
     "repos.repo": ("repo",),
     "repos.git": ("repo",),
+    "repos.config": ("repo",),
     "worktree.command": ("worktree",),
     "commands.task": ("task",),
     "session.branch": ("session",),

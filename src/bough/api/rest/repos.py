@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 from litestar import Router, delete, get, patch, post
-from litestar.params import JSONBody
+from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
+from bough.core.worktrees.config.service import ConfigDecision, ConfigReport
 from bough.core.worktrees.git_permissions import GitPermissionsPatch, GitReport
 from bough.core.worktrees.repos import RepoPatch
 from bough.model.repo import Repo
@@ -73,6 +76,32 @@ async def patch_git_permissions(
     return await services.git_permissions.patch(caller, repo_id, data)
 
 
+@get(
+    "/repos/{repo_id:str}/config",
+    responses=errors(404, 409),
+    summary="Show what a repo's own files say about its worktrees, and what people decided about it",
+)
+async def get_repo_config(
+    services: Services,
+    repo_id: Id,
+    worktree_id: Annotated[
+        str | None, QueryParameter(name="worktreeId", description="Read the files of this worktree.")
+    ] = None,
+) -> ConfigReport:
+    return await services.repo_configs.report(repo_id, worktree_id)
+
+
+@patch(
+    "/repos/{repo_id:str}/config",
+    responses=errors(404, 409, 413),
+    summary="Allow or forbid what a repo's own files would run and copy (people only)",
+)
+async def patch_repo_config(
+    services: Services, caller: Caller, repo_id: Id, data: JSONBody[ConfigDecision]
+) -> ConfigReport:
+    return await services.repo_configs.decide(caller, repo_id, data)
+
+
 @delete("/repos/{repo_id:str}", status_code=200, responses=errors(404, 409), summary="Forget a repo")
 async def remove_repo(services: Services, caller: Caller, repo_id: Id) -> Repo:
     return await services.repos.remove(caller, repo_id)
@@ -82,7 +111,7 @@ router = Router(
     "/api",
     route_handlers=[
         *(add_repo, list_repos, get_repo, patch_repo, remove_repo),
-        *(get_git_permissions, patch_git_permissions),
+        *(get_git_permissions, patch_git_permissions, get_repo_config, patch_repo_config),
     ],
     tags=["repos"],
 )

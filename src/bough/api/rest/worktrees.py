@@ -26,6 +26,12 @@ Force = Annotated[
 ]
 
 
+class SetupBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """With `wait: false` the response does not wait for the setup."""
+
+    wait: bool = True
+
+
 class WorktreeList(msgspec.Struct, rename="camel"):
     worktrees: list[Worktree]
     total: int
@@ -162,6 +168,16 @@ async def remove_worktree(
 
 
 @post(
+    "/worktrees/{worktree_id:str}/setup",
+    status_code=200,
+    responses=errors(404, 409, 413, 429),
+    summary="Repeat the setup of a worktree",
+)
+async def set_up_worktree(services: Services, worktree_id: Id, data: JSONBody[SetupBody | None] = None) -> Worktree:
+    return await services.worktrees.set_up(worktree_id, wait=data.wait if data else True)
+
+
+@post(
     "/worktrees/{worktree_id:str}/recover",
     status_code=200,
     responses=errors(404, 409, 413, 429),
@@ -201,6 +217,7 @@ router = Router(
         patch_worktree,
         diff_worktree,
         remove_worktree,
+        set_up_worktree,
         recover_worktree,
     ],
     tags=["worktrees"],

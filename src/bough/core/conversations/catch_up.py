@@ -10,11 +10,11 @@ import structlog
 
 from bough.agents.catalog import CatalogEntry
 from bough.core.conversations import history_files
+from bough.core.conversations.ask_agent import AgentReader
 from bough.core.conversations.history_files import FileMark
-from bough.core.conversations.read_agent import AgentReader
 from bough.core.conversations.read_turns import ReadTurns, read_turns
-from bough.core.conversations.replayed_turns import FoldedTurn
 from bough.core.conversations.store_turns import store_turns
+from bough.core.conversations.turns_from_replay import FoldedTurn
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.store import records
 from bough.core.store.session_secrets import redactor_of

@@ -15,7 +15,7 @@ import structlog
 from bough.agents.acp.answers import ListedSession
 from bough.agents.catalog import Catalog, CatalogEntry
 from bough.core.conversations import history_files
-from bough.core.conversations.read_agent import AgentReader
+from bough.core.conversations.ask_agent import AgentReader
 from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Store
 from bough.core.worktrees.allowed_paths import resolve_inside

@@ -10,11 +10,11 @@ import msgspec
 
 from bough.agents.catalog import CatalogEntry
 from bough.core.conversations import history_files
+from bough.core.conversations.ask_agent import AgentReader
 from bough.core.conversations.history_files import FileMark
 from bough.core.conversations.line_fields import Tokens
-from bough.core.conversations.read_agent import AgentReader
-from bough.core.conversations.read_file import file_turns
-from bough.core.conversations.replayed_turns import FoldedTurn, fold_turn
+from bough.core.conversations.turns_from_file import file_turns
+from bough.core.conversations.turns_from_replay import FoldedTurn, fold_turn
 from bough.model.session import Session
 from bough.model.values.redaction import Redactor
 from bough.settings import Settings

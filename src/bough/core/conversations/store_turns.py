@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bough.core.conversations.replayed_turns import FoldedTurn
+from bough.core.conversations.turns_from_replay import FoldedTurn
 from bough.core.state.task_ended import MOST_COST, MOST_TOKENS
 from bough.core.store import records
 from bough.core.store.sql import CONVERSATIONS, SESSIONS, TREES

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, refuse_uncommitted
-from bough.core.finish.merges import LastMerge, Merges, is_in_base, kept_ref
+from bough.core.finish.last_merge import LastMerge, Merges, is_in_base, kept_ref
 from bough.core.finish.once import Foresee
 from bough.core.finish.requests import Finished, FinishPlan, MergeBody, UndoMergeBody, counted, nothing
 from bough.errors import Conflict

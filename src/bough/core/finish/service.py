@@ -8,8 +8,8 @@ from bough.core.checkpoints.take import Checkpoints
 from bough.core.finish.commit import ProposedMessage, plan_commit, propose_message
 from bough.core.finish.conflict_prompt import find_resolver, prompt_resolver
 from bough.core.finish.folder import WorktreeFolder, busy_below, find_rows, refuse_turns
+from bough.core.finish.last_merge import Merges
 from bough.core.finish.merge import MergeTarget, find_target, plan_merge, plan_undo
-from bough.core.finish.merges import Merges
 from bough.core.finish.operations import Operations
 from bough.core.finish.overlap import Overlaps
 from bough.core.finish.pull_request import plan_pull_request

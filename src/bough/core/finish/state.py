@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.finish.cleanup.merged import merged_into
+from bough.core.finish.cleanup.merged_into import merged_into
 from bough.core.finish.commit import ProposedMessage
 from bough.core.finish.folder import WorktreeFolder, checkout_of, find_base, find_remote
-from bough.core.finish.merges import LastMerge, Merges
+from bough.core.finish.last_merge import LastMerge, Merges
 from bough.core.finish.overlap import Overlap
 from bough.core.finish.requests import MOST_NAMED
 from bough.core.store.transactions import Store

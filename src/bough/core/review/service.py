@@ -11,15 +11,15 @@ import structlog
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.review import drafts
+from bough.core.review.comment_lines import Place, Places
 from bough.core.review.drafts import About, CommentPatch, NewComment, Viewed, ViewedFile
 from bough.core.review.files import MOST_FILES, ChangedFiles, FileReview, ReviewFile, review_file
-from bough.core.review.places import Place, Places
 from bough.core.review.prompt import review_prompt
 from bough.core.review.subjects import TABLES, Subject, Subjects, find_subject, sessions_of
 from bough.core.sessions.ending.control import Control
 from bough.core.sessions.tasks import Tasks
 from bough.core.state.enqueue import checked_prompt
-from bough.core.state.limits.admission import MadeRoom
+from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import REVIEWS

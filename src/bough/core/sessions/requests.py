@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.state.limits.admission import MadeRoom
+from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.transcripts.files import NewFiles
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid

@@ -8,12 +8,12 @@ from bough.core.sessions.ending.control import Control
 from bough.core.sessions.requests import PromptedTask, ResumedSession
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption
-from bough.core.state.limits.admission import readmit
+from bough.core.state.limits.session_limit import readmit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.files import NewFiles
-from bough.core.turns.parking import ParkedAccounts
+from bough.core.turns.park_turns import ParkedAccounts
 from bough.model.session import Caller, Session
 from bough.model.task import When
 from bough.settings import Settings

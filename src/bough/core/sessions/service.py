@@ -19,6 +19,7 @@ from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
 from bough.core.sessions.audit_rights import audit_rights
 from bough.core.sessions.list_sessions import SessionPages
+from bough.core.sessions.repo_defaults import repo_defaults
 from bough.core.sessions.requests import (
     NewSession,
     OpenedSession,
@@ -29,7 +30,7 @@ from bough.core.sessions.requests import (
 )
 from bough.core.sessions.tasks import Tasks
 from bough.core.state.enqueue import checked_prompt, enqueue
-from bough.core.state.limits.admission import admit
+from bough.core.state.limits.session_limit import admit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
@@ -123,6 +124,8 @@ class Sessions:
         )
         folder = worktree.path if worktree else repo.path
         cwd, context_files = await asyncio.to_thread(self._checked_folder, caller, new, folder)
+        defaults = await asyncio.to_thread(repo_defaults, self._catalog, self._settings, new, agent, folder, repo.path)
+        agent = defaults.agent
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 
@@ -145,7 +148,7 @@ class Sessions:
                 agent=agent,
                 title=new.title.strip(),
                 description=new.description,
-                permission_mode=new.permission_mode or self._catalog.get(agent).default_mode,
+                permission_mode=defaults.mode,
                 model=new.model,
                 effort=new.effort,
                 mcp_server_ids=raw(mcp_ids),

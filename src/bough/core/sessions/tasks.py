@@ -12,7 +12,7 @@ from bough.core.sessions.masked_prompts import edited_prompt, repeated_prompt
 from bough.core.sessions.requests import PromptedTask
 from bough.core.state import interruption, queue_order, session_lifecycle, steering, task_ended
 from bough.core.state.enqueue import check_room, checked_prompt, enqueue
-from bough.core.state.limits.admission import MadeRoom, readmit
+from bough.core.state.limits.session_limit import MadeRoom, readmit
 from bough.core.state.reports import callbacks
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope

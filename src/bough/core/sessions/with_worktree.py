@@ -11,7 +11,7 @@ from bough.core.sessions.ending.control import Control
 from bough.core.sessions.ending.purge import Purging
 from bough.core.sessions.requests import NewSession, OpenedSession
 from bough.core.sessions.service import Sessions
-from bough.core.state.limits.admission import check_admission
+from bough.core.state.limits.session_limit import check_admission
 from bough.core.store.short_ids import find_id
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees import for_branch

@@ -24,8 +24,8 @@ from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
 from bough.core.transcripts.files import NewFiles
-from bough.core.trees.limits import BranchKind, check_mode, check_room, mode_warnings, refuse_side_question
-from bough.core.trees.title import fork_title
+from bough.core.trees.fork_titles import fork_title
+from bough.core.trees.tree_limits import BranchKind, check_mode, check_room, mode_warnings, refuse_side_question
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
 from bough.core.worktrees.session_folders import check_settings_folder

@@ -19,8 +19,8 @@ from bough.agents.keeper_client.disk_check import blames_disk, unwritable
 from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
 from bough.core.checkpoints.take import Checkpoints, FolderState
+from bough.core.conversations.ask_agent import AgentReader
 from bough.core.conversations.catch_up import CatchUp, note_mark
-from bough.core.conversations.read_agent import AgentReader
 from bough.core.live_agents.agent import Agent
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.questions.permissions import Permissions
@@ -37,7 +37,7 @@ from bough.core.turns import turn_log
 from bough.core.turns.crash_limit import CrashLimit
 from bough.core.turns.full_transcripts import FullTranscripts
 from bough.core.turns.lost_turns import LostTurns
-from bough.core.turns.parking import ParkedAccounts, park_turn
+from bough.core.turns.park_turns import ParkedAccounts, park_turn
 from bough.core.turns.prompt_blocks import files_for, prompt_blocks
 from bough.core.turns.steer_turns import SentPrompts, Steering
 from bough.core.turns.stop_turns import TurnStops

@@ -56,6 +56,7 @@ AuditAction = Literal[
     "terminal.ended",
     "checkpoints.pruned",
     "git_permissions.changed",
+    "repo_config.decided",
     "mcp_server.added",
     "mcp_server.changed",
     "mcp_server.removed",

@@ -19,6 +19,20 @@ export const useRepoGit = (repoId: string, enabled: boolean) =>
     enabled,
   });
 
+/** What a repository's own files say, or those of one of its worktrees. */
+export const useRepoConfig = (repoId: string, worktreeId: string | null, enabled: boolean) =>
+  useQuery({
+    queryKey: ["repoConfig", repoId, worktreeId],
+    queryFn: () =>
+      dataOf(
+        api.GET("/api/repos/{repoId}/config", {
+          params: { path: { repoId }, query: { worktreeId: worktreeId ?? undefined } },
+        }),
+      ),
+    enabled,
+    staleTime: 0,
+  });
+
 export const worktreesQuery = queryOptions({
   queryKey: ["worktrees"],
   queryFn: async () =>

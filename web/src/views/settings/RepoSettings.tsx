@@ -10,6 +10,7 @@ import { Field, Input, TextArea } from "@/ui/controls/Field";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { Badge } from "@/ui/labels/Badge";
 import { nonEmptyLines } from "@/views/forms/state/draft";
+import { RepoConfigNotice } from "@/views/worktree/RepoConfigView";
 import { type GitChoice, GitSwitches, UndecidedGit } from "./RepoGitSettings";
 import { RepoSandboxFields, sandboxOf } from "./RepoSandboxFields";
 import css from "./Settings.module.css";
@@ -46,6 +47,7 @@ export function RepoSettings() {
                   </div>
                   <p className={css.soft}>{repo.path}</p>
                   <UndecidedGit repo={repo} onDecide={() => setShown(repo)} />
+                  <RepoConfigNotice repo={repo} />
                 </li>
               ))}
             </ul>

@@ -10,7 +10,7 @@ import msgspec
 from bough import __version__
 from bough.agents.acp_params import Pair, ReceivedPrompt
 from bough.agents.json_rpc import INVALID_PARAMS, Json, RpcError
-from bough.core.state.limits.admission import MadeRoom
+from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.transcripts.files import NewFile
 from bough.model.file import is_plain_name
 from bough.model.session import PermissionMode

@@ -17,7 +17,7 @@ from bough.api.acp.view import options
 from bough.core.services import Services
 from bough.core.sessions.requests import OpenedSession
 from bough.core.sessions.service import SessionFilter, SessionPatch
-from bough.core.state.limits.admission import MadeRoom
+from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.store.decode import decoded
 from bough.errors import Invalid
 from bough.model.session import Caller, Session

@@ -15,7 +15,7 @@ from bough.api.cli.framework.completion import ids, names
 from bough.api.cli.framework.formats import brief, short, short_forms
 from bough.api.cli.framework.selectors import SESSION, WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
-from bough.api.cli.session.made_room import MakeRoom, note_made_room
+from bough.api.cli.session.make_room import MakeRoom, note_made_room
 from bough.errors import Invalid
 
 app = typer.Typer(

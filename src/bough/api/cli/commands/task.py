@@ -13,7 +13,7 @@ from bough.api.cli.framework.completion import ids
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms, shorten
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset
-from bough.api.cli.session.made_room import MakeRoom, note_made_room
+from bough.api.cli.session.make_room import MakeRoom, note_made_room
 from bough.api.cli.session.parked import describe_limit
 from bough.api.cli.session.prompt import OfSession, SessionId, read_text
 

@@ -15,7 +15,7 @@ from bough.api.cli.framework.client import Json, Refused, Response, path
 from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.framework.selectors import SESSION, find
-from bough.api.cli.session.made_room import MakeRoom, note_made_room
+from bough.api.cli.session.make_room import MakeRoom, note_made_room
 from bough.api.cli.session.prompt import SessionId
 from bough.api.cli.worktree.remove import print_losses, print_removed
 

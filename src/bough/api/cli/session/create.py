@@ -16,7 +16,7 @@ from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.selectors import WORKTREE, find
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import forgotten_if_refused, known_repos, open_folder
-from bough.api.cli.session.made_room import MakeRoom, note_made_room
+from bough.api.cli.session.make_room import MakeRoom, note_made_room
 from bough.api.cli.session.options import (
     Context,
     Description,

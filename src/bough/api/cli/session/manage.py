@@ -38,8 +38,8 @@ from bough.api.cli.session.options import (
     parse_pairs,
 )
 from bough.api.cli.session.parked import describe_limit
-from bough.api.cli.session.print_size import describe_size
 from bough.api.cli.session.prompt import SessionId
+from bough.api.cli.session.sizes import describe_size
 
 SHOWN_QUEUE = 100
 

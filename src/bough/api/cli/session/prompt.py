@@ -13,7 +13,7 @@ from bough.api.cli.framework.client import Json, path
 from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import short, shorten
 from bough.api.cli.framework.selectors import SESSION
-from bough.api.cli.session.made_room import MakeRoom, note_made_room
+from bough.api.cli.session.make_room import MakeRoom, note_made_room
 from bough.api.cli.session.options import Files, encode_files
 
 SessionId = Annotated[

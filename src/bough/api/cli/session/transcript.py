@@ -10,8 +10,8 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import path
 from bough.api.cli.session.manage import app
-from bough.api.cli.session.print_size import describe_size, parse_size
 from bough.api.cli.session.prompt import SessionId
+from bough.api.cli.session.sizes import describe_size, parse_size
 
 
 def add_to(_root: typer.Typer) -> None:

@@ -13,6 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a rep
 command(app, "list")(show.list_worktrees)
 command(app, "new")(create.new)
 command(app, "adopt")(create.adopt)
+command(app, "setup")(create.setup)
 command(app, "show")(show.show)
 command(app, "losses")(show.losses)
 command(app, "diff")(show.diff)

@@ -56,10 +56,23 @@ def new(
     return FAILED if ready["setupError"] else DONE
 
 
+def setup(
+    ctx: CommandContext,
+    worktree: WorktreeId,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for its setup to finish.")] = True,
+) -> int:
+    """Repeat a worktree's setup, for example after you allowed it with `bough repo config --allow`."""
+    cursor = stream.now(ctx.client) if wait else 0
+    answer = ctx.client.post(path("worktrees", worktree, "setup"), {"wait": False})
+    ready = follow_setup(ctx, answer.value, cursor) if wait else answer.value
+    output.document(ready) if ctx.json else print_created(ready)
+    return FAILED if ready["setupError"] else DONE
+
+
 def follow_setup(ctx: CommandContext, created: Json, cursor: int) -> Json:
     """Shows a setup's output until it ends; returns the worktree in its final state."""
     if not ctx.json:
-        output.note(f"Worktree {short(created['id'])} created; running its setup …")
+        output.note(f"Running the setup of worktree {short(created['id'])} …")
     shown = ""
     with stream.EventStream(ctx.client, None, cursor) as events:
         while True:

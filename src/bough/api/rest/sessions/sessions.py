@@ -23,7 +23,7 @@ from bough.api.http.requests import (
 from bough.api.rest.worktrees import WorktreeRemoved, removed_answer
 from bough.core.sessions.ending.cascades import Cascaded
 from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
-from bough.core.state.limits.admission import MadeRoom
+from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.transcripts import export
 from bough.core.transcripts import inherited as inheritance
 from bough.core.transcripts.files import NewFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.core.finish.checks.rows import find_row
-from bough.core.finish.cleanup.merged import merged_into
+from bough.core.finish.cleanup.merged_into import merged_into
 from bough.core.finish.folder import WorktreeFolder, read_folder, refuse_turns, refuse_uncommitted, written_folders
 from bough.core.finish.requests import CleanupBody, Finished, counted
 from bough.core.store.sql import TASKS, WORKTREES

@@ -6,9 +6,9 @@ import contextlib
 
 import msgspec
 
-from bough.core.finish.cleanup.merged import merged_into
+from bough.core.finish.cleanup.merged_into import merged_into
 from bough.core.finish.folder import find_rows, read_folder
-from bough.core.finish.merges import Merges
+from bough.core.finish.last_merge import Merges
 from bough.core.finish.surveys.background import Survey
 from bough.errors import BoughError
 from bough.model.repo import Worktree

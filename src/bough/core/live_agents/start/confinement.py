@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from bough.agents.acp.types import HttpServer, SseServer
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.sandbox.box_paths import BoxRequest, box_env, gather
-from bough.agents.sandbox.bwrap_arguments import BoxLimits, arguments, limited
+from bough.agents.sandbox.bwrap_arguments import arguments, limited
 from bough.agents.sandbox.detect import SandboxProbe
 from bough.agents.sandbox.own_files import OwnFiles
 from bough.agents.sandbox.own_network import OwnNetwork, plan
@@ -23,6 +22,7 @@ from bough.core.policy.sandbox_choice import SandboxChoice, wanted_sandbox
 from bough.core.store import records
 from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
+from bough.core.worktrees.command_box import box_limits
 from bough.errors import AgentFailed
 from bough.model.sandbox import Confinement
 from bough.model.session import Session
@@ -150,12 +150,8 @@ class Confiner:
                 own_network=network is not None,
             )
         )
-        limits = BoxLimits(
-            _at_most(settings.sandbox_memory, resource.RLIMIT_DATA),
-            _at_most(settings.sandbox_processes, resource.RLIMIT_NPROC),
-            _at_most(settings.sandbox_open_files, resource.RLIMIT_NOFILE),
-        )
-        words = [*arguments(program, box), "--", *limited(find_own_program("prlimit"), limits), *inside]
+        limits = limited(find_own_program("prlimit"), box_limits(settings))
+        words = [*arguments(program, box), "--", *limits, *inside]
         confinement = CONFINEMENTS[network is not None, reads_only(entry, session)]
         if network is None:
             return ConfinedStart(words, env, confinement)
@@ -194,12 +190,6 @@ def _network(entry: CatalogEntry, prepared: PreparedStart, inputs: BoxInputs, to
     """Plans the network of a strict box."""
     env = {name: value for name, value in prepared.env.items() if name not in inputs.untrusted}
     return plan(inputs.hosts, [*entry.sandbox.model_urls(env), *inputs.servers], tools)
-
-
-def _at_most(limit: int, kind: int) -> int:
-    """Returns a limit that does not exceed the server's own, which the agent inherits and cannot raise."""
-    _, hard = resource.getrlimit(kind)
-    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
 def _unconfined(prepared: PreparedStart, reason: str, tools: str | None) -> ConfinedStart:

@@ -10,7 +10,7 @@ import structlog
 from bough.core.sessions.tasks import Tasks
 from bough.core.state import interruption, session_lifecycle
 from bough.core.state.calls import tool_call
-from bough.core.state.limits.admission import MadeRoom
+from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS

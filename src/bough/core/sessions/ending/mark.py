@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Literal
 
 from bough.core.state import interruption, session_lifecycle
-from bough.core.state.limits.admission import readmit
+from bough.core.state.limits.session_limit import readmit
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.sql import TASKS

@@ -1,5 +1,5 @@
 """Keeps one clock for each account of an agent that has met a usage or rate limit: sets it, moves it, lifts it. The
-tasks that wait for it are parked by `park`."""
+tasks that wait for it are parked by `parked_turns`."""
 
 from __future__ import annotations
 

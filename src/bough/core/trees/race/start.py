@@ -20,8 +20,8 @@ from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.trees.branch import Branched, Branches, NewBranch
-from bough.core.trees.limits import BranchKind
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
+from bough.core.trees.tree_limits import BranchKind
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees
 from bough.core.worktrees.records import StartFiles
 from bough.errors import BoughError, Unavailable

@@ -32,6 +32,7 @@ from bough.model.repo import Board, Repo, Worktree
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
 from bough.settings import Settings
+from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.worktrees")
 
@@ -107,6 +108,28 @@ class WorktreeCreation:
             await self.undo(repo, row)
         await self._store.forget_answer(caller, scope)
         return None
+
+    async def set_up_again(self, worktree_id: str, *, wait: bool) -> Worktree:
+        """Repeats the setup of a worktree, for example after a person has allowed it."""
+
+        async def find_both(tx: Tx) -> tuple[Worktree, Repo]:
+            row = await records.usable(tx, worktree_id)
+            return row, await records.repo_of(tx, row)
+
+        async def claim(change: Change) -> Worktree:
+            row = await records.usable(change.tx, worktree_id)
+            return await records.update(change, row.id, status="setting_up", setup_error=None, setup_output=None)
+
+        row, repo = await self._store.read(find_both)
+        for path in (row.path, repo.path):
+            resolve_inside(self._settings.root_path, path, noun="folder", data=self._settings.data_path)
+        if not setup.is_needed(repo, row.path):
+            raise Conflict("nothing_to_set_up", f"Repository {repo.name} has no setup for its worktrees.")
+        async with alone(await git.common_folder(repo.path)):
+            # If the reply is lost, the next look finds a setup that nobody runs.
+            row = await self._store.write(claim)
+            self.setups.start(repo, row)
+        return await self.setups.ended(row) if wait else row
 
     async def plan(self, new: NewWorktree) -> tuple[Repo, git.GitBranch, Path]:
         """Returns what `create` would make, or raises the same errors. Changes nothing and reserves nothing."""

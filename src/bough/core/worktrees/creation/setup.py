@@ -8,11 +8,14 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from bough.core.worktrees.command_box import SHELL, CommandStart
+from bough.core.worktrees.config.include import ignored_files
+from bough.core.worktrees.config.read import is_configured
 from bough.errors import Invalid
 from bough.git.decode import shown
 from bough.git.paths import is_there, real
@@ -39,37 +42,72 @@ class SetupResult(msgspec.Struct):
     output: str | None
 
 
+class OwnSetup(msgspec.Struct):
+    """The allowed steps of the repository's own files: patterns of ignored files to copy, shell commands, and how they
+    start; and the errors to report."""
+
+    copies: list[str] = []
+    commands: list[str] = []
+    start: CommandStart | None = None
+    errors: list[str] = []
+
+
 def is_needed(repo: Repo, path: str) -> bool:
     """Tells whether there is anything to set up."""
-    return bool(_words(repo.setup) or _words(repo.copy_ignored)) or is_there(path, ".gitmodules")
+    configured = bool(_words(repo.setup) or _words(repo.copy_ignored)) or is_configured(path, repo.path)
+    return configured or is_there(path, ".gitmodules")
 
 
 def _words(raw: msgspec.Raw) -> list[str]:
     return msgspec.json.decode(bytes(raw), type=list[str])
 
 
-async def set_up(repo: Repo, path: str, within: float, show: Show) -> SetupResult:
-    """Runs all steps in order. A failed step does not prevent the others."""
-    errors: list[str] = []
-    output: str | None = None
+async def set_up(
+    repo: Repo, path: str, within: float, show: Show, own: OwnSetup | None = None, env: Mapping[str, str] | None = None
+) -> SetupResult:
+    """Runs all steps in order: first what people set for the repository, then what they allowed of its own files. A
+    failed step does not prevent the others. `env` is added to the environment of commands."""
+    own = own or OwnSetup()
+    errors: list[str] = [*own.errors]
+    outputs: list[str] = []
     if is_there(path, ".gitmodules"):
         try:
             words = ("submodule", "--quiet", "update", "--init", "--recursive", "--checkout")
             await git(path, *words, timeout=SUBMODULES_WITHIN, needs=Needs(network=True))
         except GitFailed as error:
             errors.append(f"Submodules: {error.message}")
-    if globs := _words(repo.copy_ignored):
+    for copying in (_copy_globs(repo, path), _copy_patterns(repo, path, own.copies)):
         try:
-            await copy_ignored(repo.path, path, globs)
+            await copying
         except (GitFailed, Invalid) as error:
             errors.append(f"Ignored files: {error.message}")
         except OSError as error:
             errors.append(f"Ignored files: {error}")
+    commands: list[tuple[list[str], CommandStart | None]] = []
     if command := _words(repo.setup):
-        failure, output = await run(command, path, within, show)
+        commands.append((command, None))
+    commands += [([SHELL, "-c", command], own.start) for command in own.commands]
+    for command, start in commands:
+        failure, output = await run(command, path, within, show, start, env)
+        outputs += [output] if output else []
         if failure:
             errors.append(failure)
-    return SetupResult(_short("\n".join(errors)) if errors else None, output)
+            if start is not None:
+                # Later commands build on earlier ones.
+                break
+    joined = "\n".join(outputs)[-TAIL:]
+    return SetupResult(_short("\n".join(errors)) if errors else None, joined or None)
+
+
+async def _copy_globs(repo: Repo, path: str) -> None:
+    if globs := _words(repo.copy_ignored):
+        await copy_ignored(repo.path, path, globs)
+
+
+async def _copy_patterns(repo: Repo, path: str, patterns: list[str]) -> None:
+    if patterns:
+        names = await ignored_files(repo.path, patterns)
+        await asyncio.to_thread(_copy, Path(repo.path), Path(real(path)), names)
 
 
 def _short(text: str) -> str:
@@ -115,11 +153,25 @@ def _copy(source: Path, target: Path, names: list[str]) -> None:
             shutil.copy2(old, new)
 
 
-async def run(command: list[str], path: str, within: float, show: Show) -> tuple[str | None, str | None]:
-    """Runs the command in the worktree. Returns its error and the end of its output. Leaves no process behind."""
-    env = {name: value for name, value in environment().items() if not name.startswith(("GIT_", "AGENT_"))}
+async def run(
+    command: list[str],
+    path: str,
+    within: float,
+    show: Show,
+    start: CommandStart | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> tuple[str | None, str | None]:
+    """Runs the command in the worktree, as `start` says if it is the repository's own. Returns its error and the end of
+    its output. Leaves no process behind."""
+    if start is None:
+        env = {name: value for name, value in environment().items() if not name.startswith(("GIT_", "AGENT_"))}
+        env |= extra or {}
+    else:
+        env = start.env
+    name = command[-1] if start is not None else command[0]
     try:
         process = await asyncio.create_subprocess_exec(
+            *(start.box if start is not None else ()),
             *command,
             cwd=path,
             env=env,
@@ -129,7 +181,7 @@ async def run(command: list[str], path: str, within: float, show: Show) -> tuple
             start_new_session=True,
         )
     except OSError as error:
-        return f"The setup command {command[0]!r} could not be started: {error.strerror}.", None
+        return f"The setup command {name!r} could not be started: {error.strerror}.", None
     tail = _Tail(show)
     reading = asyncio.create_task(tail.read(process.stdout))
     error_text: str | None = None
@@ -137,9 +189,9 @@ async def run(command: list[str], path: str, within: float, show: Show) -> tuple
         async with asyncio.timeout(within):
             code = await process.wait()
         if code:
-            error_text = f"The setup command {command[0]!r} exited with {code}."
+            error_text = f"The setup command {name!r} exited with {code}."
     except TimeoutError:
-        error_text = f"The setup command {command[0]!r} took longer than {within:g} s and was stopped."
+        error_text = f"The setup command {name!r} took longer than {within:g} s and was stopped."
     finally:
         await asyncio.shield(_end(process, reading))
     return error_text, tail.text or None

@@ -12,6 +12,7 @@ import {
   Plus,
   Terminal,
   Trash2,
+  Wrench,
 } from "lucide-react";
 import { createContext, type ReactNode, useContext } from "react";
 import { useLocation } from "wouter";
@@ -30,7 +31,7 @@ import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 import { visibleSessions } from "./visibleSessions";
 
-export type CardAct = "diff" | "finish" | "notes" | "remove";
+export type CardAct = "diff" | "finish" | "notes" | "remove" | "setup";
 /** The actions of cards. A context, so that cards render again only when their data changes. */
 export interface CardActs {
   act: (what: CardAct, card: Card) => void;
@@ -172,6 +173,9 @@ function CardMenu({ card }: { card: Card }) {
           </MenuItem>
           <MenuItem icon={<NotebookPen />} onSelect={() => act("notes", card)}>
             {card.worktree.notes ? "Edit notes" : "Add notes"}
+          </MenuItem>
+          <MenuItem icon={<Wrench />} onSelect={() => act("setup", card)}>
+            Setup…
           </MenuItem>
           <MenuSeparator />
           <MenuItem icon={<Trash2 />} danger onSelect={() => act("remove", card)}>

@@ -13,7 +13,7 @@ from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.handshake import Handshake, Steps
 from bough.agents.link import Link
-from bough.core.conversations.replayed_turns import TurnCollector
+from bough.core.conversations.turns_from_replay import TurnCollector
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.live_agents.failures import FailureDetector
 from bough.core.live_agents.start import repository_trust

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from bough.core.store.records import depth_below
-from bough.core.trees.limits import BranchKind, check_counts
+from bough.core.trees.tree_limits import BranchKind, check_counts
 from bough.errors import Conflict
 from bough.model.message import raw
 from bough.model.session import Kind, Session, SessionMetadata

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bough.core.review.places import Place, moved
+from bough.core.review.comment_lines import Place, moved
 from bough.core.review.prompt import MOST_QUOTED, review_prompt
 from bough.git.file_contents import Edit
 from bough.model.review import CommentRow

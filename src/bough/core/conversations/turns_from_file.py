@@ -9,7 +9,7 @@ from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.conversation_files import LineTool
 from bough.core.conversations.history_files import read_lines
 from bough.core.conversations.line_fields import Line, prompt_of, text_of, value_at
-from bough.core.conversations.replayed_turns import LONGEST_PROMPT, MOST_TURNS, NO_TEXT, FoldedTurn
+from bough.core.conversations.turns_from_replay import LONGEST_PROMPT, MOST_TURNS, NO_TEXT, FoldedTurn
 from bough.model.message import Role, raw
 from bough.model.values.redaction import Redactor
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bough.core.finish.folder import WorktreeFolder, find_base
-from bough.core.finish.merges import Merges
+from bough.core.finish.last_merge import Merges
 from bough.core.finish.remote_branches import RemoteBranches
 from bough.core.store.transactions import Store
 from bough.errors import Conflict

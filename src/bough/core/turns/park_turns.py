@@ -11,7 +11,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.errors import AgentLimited
 from bough.core.approvals import kinds
-from bough.core.state import park
+from bough.core.state import parked_turns
 from bough.core.state.limits import agent_limits
 from bough.core.store import records
 from bough.core.store.sql import LIMITS, TASKS
@@ -47,9 +47,9 @@ async def park_turn(
     steered: Mapping[str, bool],
 ) -> AgentLimit | None:
     """Parks a turn, and asks a person once all tries are used up. Returns None if the turn has ended instead."""
-    limit = await park.park(change, task, error, entry, settings, steered)
+    limit = await parked_turns.park(change, task, error, entry, settings, steered)
     if limit is not None and limit.resumes_at is None and not await _is_asked(change.tx, limit):
-        await kinds.AGENT_LIMIT.ask(change, task, park.sentence(entry, limit), limit, settings)
+        await kinds.AGENT_LIMIT.ask(change, task, parked_turns.sentence(entry, limit), limit, settings)
     return limit
 
 

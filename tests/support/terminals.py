@@ -45,9 +45,9 @@ class TerminalView:
 
     async def until_notice(self, kind: str) -> Json:
         async with asyncio.timeout(PATIENCE):
-            while not (said := [notice for notice in self.notices if notice["type"] == kind]):
+            while not (matching := [notice for notice in self.notices if notice["type"] == kind]):
                 await self.step()
-        return said[-1]
+        return matching[-1]
 
 
 @contextlib.asynccontextmanager

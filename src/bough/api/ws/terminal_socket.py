@@ -102,11 +102,11 @@ class _Relay:
             if data := message.get("bytes"):
                 await self._link.send(data)
             elif text := message.get("text"):
-                said = msgspec.json.decode(text, type=Said)
-                if said.columns is not None and said.rows is not None:
-                    await self._link.resize(bounded(said.columns), bounded(said.rows))
-                if said.ack is not None:
-                    self._unconfirmed -= max(0, min(said.ack, self._unconfirmed))
+                words = msgspec.json.decode(text, type=Said)
+                if words.columns is not None and words.rows is not None:
+                    await self._link.resize(bounded(words.columns), bounded(words.rows))
+                if words.ack is not None:
+                    self._unconfirmed -= max(0, min(words.ack, self._unconfirmed))
                     self._confirmed.set()
 
     async def _send(self) -> None:

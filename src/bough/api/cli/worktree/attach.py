@@ -112,9 +112,9 @@ class _Attachment:
                 await asyncio.to_thread(_write, frame)
                 await self._socket.send(json.dumps({"ack": len(frame)}))
                 continue
-            said: dict[str, Any] = json.loads(frame)
-            if said["type"] == "ended":
-                return int(said.get("code") or 0)
+            notice: dict[str, Any] = json.loads(frame)
+            if notice["type"] == "ended":
+                return int(notice.get("code") or 0)
 
 
 def _write(data: bytes) -> None:

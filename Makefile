@@ -91,6 +91,7 @@ serve: $(INSTALLED) ## Run a server with the demo agent, print its link and buil
 	@($(BIN)/python -m tools.build_page $$$$ $(MAKE_COMMAND) >&2 &); exec $(BIN)/bough serve $(ARGS)
 
 test: $(READY) $(SCHEMA) ## Run all tests that need no real agent (ARGS=… for pytest)
+	@$(BIN)/python -m tests.support.bubblewrap
 	@$(BIN)/python -m pytest $(ARGS)
 
 # Inputs that fail are kept in tests/fuzz/corpus.

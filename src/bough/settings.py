@@ -142,6 +142,37 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     limit_tries: Annotated[
         Count, Meta(description="Number of tries that may meet the same limit before you are asked.")
     ] = 5
+    stall_after: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Minutes without output and processor time of its agent after which a turn is shown as "
+            "stalled; waiting for an approval does not count. 0 never does.",
+        ),
+    ] = 10
+    loop_after: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Number of repetitions of the same tool call with the same arguments after which a turn is "
+            "shown as looping; 0 never does.",
+        ),
+    ] = 10
+    nudge_stuck: Annotated[
+        bool,
+        Meta(
+            description="Whether a stalled or looping turn is sent one prompt that says so, if its agent takes prompts "
+            "during turns."
+        ),
+    ] = False
+    stop_stuck: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Minutes after which a turn that stays stalled or looping is stopped and the queue paused, "
+            "counted from its last sign of life or from the time when the loop was noticed; 0 stops none.",
+        ),
+    ] = 0
     headless: Annotated[
         Headless,
         Meta(

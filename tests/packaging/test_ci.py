@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from tests.support import bubblewrap, debian
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,3 +36,35 @@ def test_hooks_use_the_same_tools_as_the_checks() -> None:
     hooked = set(re.findall(r"entry: \.venv/bin/([a-z-]+)", read(".pre-commit-config.yaml")))
     checked = set(re.findall(r"@\$\(BIN\)/([a-z-]+)", read("Makefile").partition("\ncheck:")[2].partition("\n\n")[0]))
     assert hooked == checked
+
+
+def plant_apt(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Puts an `apt-get` on a path without bubblewrap, and lets the tests use it."""
+    program = folder / "apt-get"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}:/none")
+    monkeypatch.setattr(debian.os, "geteuid", lambda: 0)
+
+
+def test_tests_install_the_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S6: `make test` installs bubblewrap on a new machine, also where no list of packages was fetched yet."""
+    log = tmp_path / "log"
+    fetch = f'echo "$*" >> {log}; case "$*" in *update) echo > {tmp_path}/lists;; *) test -e {tmp_path}/lists;; esac'
+    plant_apt(tmp_path, monkeypatch, fetch)
+    bubblewrap.main()
+    assert [line.rpartition(" ")[2] for line in log.read_text().splitlines()] == ["bubblewrap", "update", "bubblewrap"]
+    assert capsys.readouterr().out.startswith("Installing bubblewrap")
+
+
+def test_tests_go_on_without_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S6: Where apt cannot install it, `make test` says what is left out, and why."""
+    plant_apt(tmp_path, monkeypatch, "echo No archive. >&2; exit 100")
+    bubblewrap.main()
+    output = capsys.readouterr()
+    assert "LEFT OUT: tests that need a sandbox. bubblewrap is not installed." in output.out
+    assert output.err == "No archive.\n\n"

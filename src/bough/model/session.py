@@ -17,6 +17,8 @@ Kind = Literal["root", "fork", "subsession", "btw"]
 PermissionMode = Literal[
     "default", "acceptEdits", "bypassPermissions", "plan", "ask", "auto", "on-failure", "allow-all"
 ]
+# What is wrong with a running turn: its agent does nothing, or repeats the same tool calls.
+Stuck = Literal["stalled", "looping"]
 Who = Literal["person", "session", "system"]
 # The interface through which a caller came; `server` is Bough itself, `machine` a command that works on the database.
 Door = Literal["rest", "page", "mcp", "acp", "machine", "server"]
@@ -200,6 +202,9 @@ class Session(msgspec.Struct, rename="camel"):
     approval_timeout: float | None = None
     # Whether a turn that a usage or rate limit ended is parked and continued; null uses the server's setting.
     resume_after_limit: bool | None = None
+    # Whether the running turn is stalled or looping, and since when.
+    stuck: Stuck | None = None
+    stuck_since: str | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):

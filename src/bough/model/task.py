@@ -97,3 +97,5 @@ class Task(msgspec.Struct, rename="camel"):
     parked: msgspec.Raw | None
     # Whether the turn took place outside of Bough, in the agent's own program. Nobody here has asked for it.
     outside: bool
+    # Whether Bough itself sent it, to nudge the stuck turn that it steers.
+    nudge: bool

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from bough.model.session import Activity, Kind, PermissionMode, Status, Who
+from bough.model.session import Activity, Kind, PermissionMode, Status, Stuck, Who
 
 CallbackState = Literal["queued", "delivered", "held"]
 
@@ -83,6 +83,7 @@ class Node(msgspec.Struct, rename="camel"):
     title: str
     status: Status
     activity: Activity
+    stuck: Stuck | None
     permission_mode: PermissionMode
     archived: bool
     queue_paused: bool

@@ -34,8 +34,7 @@ async def use_everything(client: Client, session_id: str, repo_id: str) -> None:
     made = await try_(client, "POST", "/api/worktrees", {"repoId": repo_id, "branch": "feature"})
     if made:
         await say(client, (await client.session(repo_id, worktreeId=made["id"]))["id"], "[[write c.txt three]]")
-        for path in (f"/api/worktrees/{made['id']}", f"/api/worktrees/{made['id']}/diff"):
-            await try_(client, "GET", path)
+        await review_and_finish(client, made["id"])
     await try_(client, "POST", f"/api/sessions/{session_id}/fork", {"prompt": "[[say hi]]", "worktree": "new"})
     begun = await try_(
         client, "POST", f"/api/sessions/{session_id}/race", {"prompt": "[[write d.txt four]]", "contenders": [{}, {}]}
@@ -48,6 +47,19 @@ async def use_everything(client: Client, session_id: str, repo_id: str) -> None:
     if made:
         await try_(client, "DELETE", f"/api/worktrees/{made['id']}?force=true")
         await try_(client, "POST", f"/api/worktrees/{made['id']}/recover", {})
+
+
+async def review_and_finish(client: Client, worktree: str) -> None:
+    """Looks at a worktree in every way, and does with its work what people do in the end."""
+    place, review = f"/api/worktrees/{worktree}", f"/api/reviews/worktree/{worktree}"
+    looks = (place, f"{place}/diff", f"{place}/losses", f"{place}/finish", f"{place}/checks", review)
+    pages = ("progress", "overlaps", "disk", "checks")
+    for path in (*looks, f"{review}/file?path=c.txt", *(f"/api/worktrees/{page}" for page in pages)):
+        await try_(client, "GET", path)
+    for verb in ("commit", "update", "merge", "merge/undo", "push", "pull-request", "checks/refresh", "cleanup"):
+        for body in ({"dryRun": True}, {}):
+            await try_(client, "POST", f"{place}/{verb}", body)
+    await try_(client, "POST", "/api/worktrees/sweep", {"dryRun": True})
 
 
 @pytest.mark.parametrize("kind", ["git", "plain"])

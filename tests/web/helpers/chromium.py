@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
+
+from tests.support import debian
 
 VARIABLE = "BOUGH_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -28,20 +29,10 @@ def arguments() -> list[str]:
     return [*given, "--no-sandbox"] if os.geteuid() == 0 else given
 
 
-def install() -> None:
-    """Installs Debian's package if that is allowed; shows the output only if it fails."""
-    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
-        done = subprocess.run(["apt-get", "--quiet", *step], env=env, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            print(done.stderr[-2000:], file=sys.stderr)
-            return
-
-
 def main() -> int:
-    if find() is None and not os.environ.get(VARIABLE) and os.geteuid() == 0 and shutil.which("apt-get"):
+    if find() is None and not os.environ.get(VARIABLE) and debian.may_install():
         print("Installing Chromium …")
-        install()
+        debian.install("chromium")
     if find() is None:
         print(MISSING)
         return 1

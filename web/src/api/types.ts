@@ -54,6 +54,7 @@ export type SearchHit = Omit<Schemas["Hit"], "marks"> & { marks: number[][] };
 
 export type Status = Session["status"];
 export type Activity = Session["activity"];
+export type Stuck = NonNullable<Session["stuck"]>;
 export type Kind = Session["kind"];
 export type Mode = Session["permissionMode"];
 export type TaskStatus = Task["status"];

@@ -1,5 +1,5 @@
 /** Names modes, states and kinds, so that every view uses the same words. */
-import type { Activity, Kind, Mode, Status, TaskStatus } from "@/api/types";
+import type { Activity, Kind, Mode, Status, Stuck, TaskStatus } from "@/api/types";
 
 /** The modes to choose from, from the fewest rights to the most. */
 export const MODES: { mode: Mode; name: string; description: string }[] = [
@@ -57,6 +57,8 @@ export type DisplayState =
   | "waiting"
   | "queued"
   | "paused"
+  | "stalled"
+  | "looping"
   | "done"
   | "cancelled"
   | "failed";
@@ -64,6 +66,8 @@ export type DisplayState =
 export interface StateFields {
   status: Status;
   activity: Activity;
+  /** Whether the running turn does nothing, or repeats itself. */
+  stuck?: Stuck | null;
   queuePaused?: boolean;
   queued?: number;
   asking?: number;
@@ -76,7 +80,7 @@ export function displayState(stateFields: StateFields): DisplayState {
   if (stateFields.status === "cancelled") return "cancelled";
   if (stateFields.status === "completed") return "done";
   if (stateFields.activity === "waiting_permission" || stateFields.asking) return "waiting";
-  if (stateFields.activity === "running") return "running";
+  if (stateFields.activity === "running") return stateFields.stuck ?? "running";
   if (stateFields.queued) return stateFields.queuePaused ? "paused" : "queued";
   if (stateFields.failed) return "failed";
   return stateFields.activity === "not_started" ? "new" : "idle";
@@ -86,6 +90,8 @@ export const STATE_NAMES: Record<DisplayState, string> = {
   new: "Not started",
   idle: "Ready",
   running: "Working",
+  stalled: "Stalled",
+  looping: "Looping",
   waiting: "Needs your approval",
   queued: "Queued",
   paused: "Paused",

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from bough.agents.keeper import files, process_tree, startup
+from bough.agents.keeper import files, kernel_doors, process_tree, startup
 from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import Journal
@@ -29,6 +29,8 @@ def main(folder: str) -> None:
     start["filter"] = network.pop("filter", None) if network is not None else None
     try:
         proxy = NetworkProxy(here, start["id"], network) if network is not None else None
+        if start.get("box"):
+            kernel_doors.close(start["box"][0])
         agent = AgentProcess(start, journal, proxy.agent_fd if proxy is not None else None)
     except OSError as error:
         startup.report({"error": error.strerror})

@@ -18,6 +18,7 @@ class _Stat(NamedTuple):
     parent: int
     session: int
     start: int
+    ticks: int
 
 
 def find(pid: int) -> Process | None:
@@ -51,6 +52,15 @@ def family(root: Process, known: Iterable[Process] = ()) -> list[Process]:
             top += children.get(pid, [])
     parents_first = sorted(order, key=lambda pid: _depth(stats, pid))
     return [Process(pid, stats[pid].start) for pid in reversed(parents_first) if stats[pid].state not in "ZX"]
+
+
+def cpu_seconds(pid: int) -> float:
+    """Returns the processor time of a program and everything that it has started, also of what ended since."""
+    root = find(pid)
+    if root is None:
+        return 0.0
+    stats = [_stat(process.pid) for process in family(root)]
+    return sum(stat.ticks for stat in stats if stat is not None) / os.sysconf("SC_CLK_TCK")
 
 
 def marked(mark: bytes) -> list[Process]:
@@ -102,4 +112,5 @@ def _stat(pid: int) -> _Stat | None:
         return None
     if len(fields) < 20:
         return None
-    return _Stat(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+    ticks = sum(map(int, fields[11:15]))
+    return _Stat(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]), ticks)

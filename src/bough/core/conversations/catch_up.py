@@ -154,6 +154,9 @@ class CatchUp:
         read = await read_turns(
             self._reader, entry, session, known.agent_session_id, known.variables, self._settings, redactor
         )
+        rows = await self._store.read(lambda tx: tx.all(CONVERSATIONS.sent, tuple[str], session_id=session.id))
+        # Beside the event loop, and before the transaction: an agent decides how much there is to compare.
+        turns = await asyncio.to_thread(new_turns, read.turns, [prompt for (prompt,) in rows], redactor, prompts)
         count = 0
 
         async def work(change: Change) -> None:
@@ -165,8 +168,6 @@ class CatchUp:
                 # Somebody else has caught up meanwhile, or the conversation is another one now.
                 count = 0
                 return
-            rows = await change.tx.all(CONVERSATIONS.sent, tuple[str], session_id=session.id)
-            turns = new_turns(read.turns, [prompt for (prompt,) in rows], redactor, prompts)
             count = len(turns)
             await _store(change, session, entry, read, turns, redactor)
 
@@ -222,11 +223,12 @@ def new_turns(turns: list[FoldedTurn], prompts: list[str], redactor: Redactor, m
     """Returns the turns that follow those of the prompts that Bough knows, in their order; at most so many of the
     last."""
     position = 0
+    stated = [_plain(turn.prompt) for turn in turns]
     for prompt in prompts:
         wanted = _plain(redactor.text(prompt))
-        for index in range(position, len(turns)):
+        for index in range(position, len(stated)):
             # Bough may have sent more with the prompt: the context of a fork, reports, files.
-            if wanted and wanted in _plain(turns[index].prompt):
+            if wanted and wanted in stated[index]:
                 position = index + 1
                 break
     later = turns[position:]

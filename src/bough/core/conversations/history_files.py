@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import secrets
 import stat
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.prepare import conversation_paths
 from bough.core.conversations.line_fields import Line, TokenCount, Tokens, parse, prompt_of, text_of
+from bough.errors import Conflict
 from bough.model.values.times import of_seconds
 
 MOST_FILES = 5000
@@ -109,14 +111,21 @@ def find_file(entry: CatalogEntry, env: dict[str, str], data: Path, conversation
         for path in glob.iglob(pattern.replace("{id}", conversation_id)):
             with contextlib.suppress(OSError):
                 info = os.lstat(path)
-                if stat.S_ISREG(info.st_mode) and (newest is None or info.st_mtime > newest[0]):
+                is_file = stat.S_ISREG(info.st_mode) and not _is_led_away(path, data)
+                if is_file and (newest is None or info.st_mtime > newest[0]):
                     newest = info.st_mtime, path
     return newest[1] if newest is not None else None
 
 
+def _is_led_away(path: str, data: Path) -> bool:
+    """Tells whether a path in the data folder leads elsewhere: an agent has put a link there."""
+    inside = os.path.relpath(path, data)
+    return not inside.startswith("..") and os.path.realpath(path) != os.path.join(os.path.realpath(data), inside)
+
+
 def link_file(entry: CatalogEntry, env: dict[str, str], data: Path, conversation_id: str) -> None:
     """Makes a conversation in the user's own settings folder known to the agents of Bough's sessions, which have
-    another one: both then continue the same file."""
+    another one: both then continue the same file. Raises `Conflict` if an agent has put a link on the way there."""
     if entry.home is None or find_file(entry, env, data, conversation_id, user=False) is not None:
         return
     source = find_file(entry, env, data, conversation_id, user=True)
@@ -127,24 +136,49 @@ def link_file(entry: CatalogEntry, env: dict[str, str], data: Path, conversation
     ):
         base, own = theirs.split("*")[0], ours.split("*")[0]
         if source.startswith(base):
-            target = Path(own + source[len(base) :])
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _link(source, target)
+            target = own + source[len(base) :]
+            try:
+                folder = _make_folder(data, os.path.relpath(os.path.dirname(target), data))
+            except OSError as error:
+                raise Conflict(
+                    "link_in_the_way",
+                    f"{os.path.dirname(target)} is reached through a link, or is not a folder. Remove what is there.",
+                ) from error
+            try:
+                _link(source, folder, os.path.basename(target))
+            finally:
+                os.close(folder)
             return
 
 
-def _link(source: str, target: Path) -> None:
+def _make_folder(top: Path, path: str) -> int:
+    """Opens a folder below another one, and creates it. Follows no link on the way."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    folder = os.open(top, flags)
+    for name in path.split("/"):
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=folder)
+            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
+
+
+def _link(source: str, folder: int, name: str) -> None:
     try:
-        os.link(source, target, follow_symlinks=False)
+        os.link(source, name, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
         pass
     except OSError:
         # Another file system, or one without hard links: Bough then continues a copy.
-        part = target.with_name(f"{target.name}.part")
-        with _opened(source) as file, part.open("wb") as copy:
+        part = f"{name}.{secrets.token_hex(8)}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with _opened(source) as file, open(os.open(part, flags, 0o600, dir_fd=folder), "wb") as copy:
             while block := file.read(1 << 20):
                 copy.write(block)
-        part.replace(target)
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def mark_of(path: str) -> FileMark:

@@ -22,20 +22,23 @@ def file_turns(
     """Returns the turns in a file without secret values, how many of the oldest are left out because of the limit, and
     whether one is cut off."""
     turns: deque[FoldedTurn] = deque()
-    left_out, size, is_cut = 0, 0, False
+    # The size of the last turn is kept beside it: adding up all its messages for each line takes too long.
+    left_out, size, last, is_cut = 0, 0, 0, False
     for line in read_lines(path) if path is not None else ():
         prompt = prompt_of(line, entry.conversations)
         if prompt:
             turns.append(FoldedTurn(redactor.text(prompt.replace("\0", "")[:LONGEST_PROMPT]) or NO_TEXT, [], 0))
-            size += turns[-1].size
+            last = turns[-1].size
+            size += last
         elif turns:
             added = _messages(entry, line, redactor)
             bytes_added = sum(len(bytes(content)) for _, content in added)
-            if turns[-1].size + bytes_added > limit:
+            if last + bytes_added > limit:
                 is_cut = True
                 continue
             turns[-1].messages += added
             turns[-1].tool_count += sum(1 for role, _ in added if role == "system")
+            last += bytes_added
             size += bytes_added
         while len(turns) > 1 and (size > limit or len(turns) > MOST_TURNS):
             size -= turns.popleft().size

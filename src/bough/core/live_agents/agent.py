@@ -20,6 +20,7 @@ from bough.agents.acp.wire import AgentRequest, SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
+from bough.agents.keeper import process_tree
 from bough.agents.link import Link
 from bough.core.approvals.ask import Elicitation, Question
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
@@ -108,6 +109,8 @@ class Agent:
         self.recorder = recorder
         self.idle_since = time.monotonic()
         self.busy = False
+        # When it last sent anything about its work, by the monotonic clock; 0 if it has not yet.
+        self.heard_at = 0.0
         # How many tool calls of its turn only wait for other sessions.
         self.waits = 0
         self.ending = False
@@ -178,6 +181,18 @@ class Agent:
     def down(self) -> bool:
         """Whether its process has ended by itself."""
         return self._connection.over
+
+    async def cpu_seconds(self) -> float:
+        """Returns the processor time of its process and everything that it has started."""
+        return await asyncio.to_thread(process_tree.cpu_seconds, self._link.pid)
+
+    def begin_wait(self) -> None:
+        """Notes that a tool call of its turn only waits for other sessions; to repeat such calls is no loop."""
+        self.waits += 1
+        self.recorder.calls.clear()
+
+    def end_wait(self) -> None:
+        self.waits -= 1
 
     @property
     def lent(self) -> bool:
@@ -306,6 +321,7 @@ class Agent:
     # Handler of the connection
 
     def on_updates(self, updates: list[SessionUpdate], last: int) -> None:
+        self.heard_at = time.monotonic()
         for update in updates:
             if update.kind in CONFIGURED:
                 for move in self._agent_settings.observe(update):

@@ -41,6 +41,7 @@ class _Author(msgspec.Struct):
     """Who answers for a schedule's runs, as its row names them."""
 
     kind: str
+    id: str | None = None
     user: str | None = None
     user_id: str | None = msgspec.field(default=None, name="userId")
 
@@ -203,11 +204,11 @@ async def _is_open(tx: Tx, schedule: Schedule) -> bool:
 
 
 async def _caller(tx: Tx, schedule: Schedule) -> Caller:
-    """Returns who the run counts as: its author with the role of today, or Bough itself for a schedule that a person
-    allowed an agent to add."""
+    """Returns who the run counts as: its author with the role of today. For a schedule that a person allowed an agent
+    to add, it is Bough itself, with the agent's session as the author of the prompt, which stays an agent's text."""
     author = msgspec.json.decode(schedule.created_by, type=_Author)
     if author.kind != "person":
-        return Caller("system", door="server")
+        return Caller("system", author.id, door="server")
     if author.user_id is None:
         return Caller(door="server")
     user = await tx.one(USERS.get, User, id=author.user_id)

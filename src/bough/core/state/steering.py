@@ -60,13 +60,14 @@ async def taken(change: Change, task: Task) -> None:
 
 async def queue_again(change: Change, task: Task, *, heard: bool, agent: str = "") -> None:
     """Makes a prompt that was on its way into a turn the first of the queue; in a session that has ended, it is
-    cancelled. `heard` says that an agent which is gone may have read it, so it is quoted to the next one. With the
-    name of an agent, the transcript says that the agent has not taken the prompt."""
+    cancelled, and so is a nudge. `heard` says that an agent which is gone may have read it, so it is quoted to the next
+    one. With the name of an agent, the transcript says that the agent has not taken the prompt."""
     known = await records.task(change.tx, task.id)
     if known.status != "steering":
         return
     session = await records.session(change.tx, known.session_id)
-    if session.status != "active":
+    if session.status != "active" or known.nudge:
+        # A nudge is for this turn only.
         ended = await records.end_task(change, known.id, "cancelled", stop_reason="cancelled")
         assert ended is not None
         await records.enter_transcript(change, ended)

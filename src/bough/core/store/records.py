@@ -38,9 +38,12 @@ async def session(tx: Tx, session_id: str) -> Session:
 
 async def update_session(change: Change, session_id: str, **columns: Any) -> Session:
     """Changes columns of a session and publishes it. Pausing or resuming the queue drops the reason of an earlier
-    pause, unless a new one is among the columns."""
+    pause, unless a new one is among the columns; another activity ends the mark of a stuck turn."""
     if "queue_paused" in columns:
         columns.setdefault("pause_reason", None)
+    if "activity" in columns:
+        # A turn that begins, ends or waits is not stuck.
+        columns = {"stuck": None, "stuck_since": None, **columns}
     for name in {"title", "description"} & columns.keys():
         columns[name] = (await change.redactor(session_id)).text(columns[name])
     query = SESSIONS.patch.with_(set=_assignments(columns))

@@ -10,6 +10,7 @@ import msgspec
 
 from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog.entry import ToolVocabulary
+from bough.core.transcripts.ended_calls import EndedCalls
 from bough.core.transcripts.growing_message import ENDED_TOOL, OPEN_TOOL, GrowingMessage, Kind
 from bough.core.transcripts.plan_tools import plan_steps
 from bough.model.message import Message, Role
@@ -48,6 +49,7 @@ class Fold:
         self._said: GrowingMessage | None = None
         self._plan: GrowingMessage | None = None
         self._tools: dict[str, GrowingMessage] = {}
+        self.calls = EndedCalls()
 
     def _entry(self, kind: Kind, role: Role, message_id: str | None = None) -> GrowingMessage:
         return GrowingMessage(kind, role, message_id, redactor=self._redactor)
@@ -86,6 +88,7 @@ class Fold:
                 entry.body = body
                 entry.printed = isinstance(body["result"].get("output"), str)
                 self.tool_count += 1
+                self.calls.observe(entry)
             elif kind == "plan":
                 entry = self._plan = GrowingMessage("plan", "system", None, message.id, self._redactor)
                 entry.body = body
@@ -164,6 +167,7 @@ class Fold:
             self.tool_count += 1
             entry.body = {"type": "tool", "tool": "", "args": {}, "result": {}, "toolCallId": call_id}
         _merge_tool(entry, update)
+        self.calls.observe(entry)
         self._touch(entry)
         if update.get("rawInput") is not None:
             steps = plan_steps(self._vocabulary, entry.body)

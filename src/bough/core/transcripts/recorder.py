@@ -19,6 +19,7 @@ from bough.core.store import records
 from bough.core.store.sql import KEEPERS, MESSAGES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import shown_state, store_state
+from bough.core.transcripts.ended_calls import EndedCalls
 from bough.core.transcripts.fold import STATE, Fold
 from bough.core.transcripts.growing_message import SPOKEN_KINDS, GrowingMessage
 from bough.core.transcripts.transcript_limit import UNLIMITED, StoredSize, TranscriptGrowth
@@ -99,6 +100,11 @@ class Recorder:
     @property
     def tool_count(self) -> int:
         return self._fold.tool_count
+
+    @property
+    def calls(self) -> EndedCalls:
+        """The tool calls of this turn that have ended."""
+        return self._fold.calls
 
     def learn(self, redactor: Redactor) -> None:
         """Masks more values from now on, also in messages that have begun."""

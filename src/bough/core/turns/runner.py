@@ -41,6 +41,7 @@ from bough.core.turns.park_turns import ParkedAccounts, park_turn
 from bough.core.turns.prompt_blocks import files_for, prompt_blocks
 from bough.core.turns.steer_turns import SentPrompts, Steering
 from bough.core.turns.stop_turns import TurnStops
+from bough.core.turns.stuck_turns import StuckTurns
 from bough.core.worktrees.session_folders import require_folder
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import QUESTION_KIND, Approval
@@ -76,6 +77,7 @@ class Runner:
         self.parked = ParkedAccounts(agents.catalog, settings)
         self.reader = AgentReader(store, settings, agents)
         self.catch_up = CatchUp(store, settings, agents, self.reader)
+        self._stuck_turns = StuckTurns(store, settings, self.stops.cancel)
         self._full_transcripts = FullTranscripts(self.stops.cancel)
 
     # Turns
@@ -210,12 +212,15 @@ class Runner:
             session = await self._store.read(lambda tx: records.session(tx, session_id))
         raise Busy("settings_changing", f"The agent's settings changed {MOST_STARTS} times while it started.")
 
-    async def _run(self, agent: Agent, claimed: Claimed, blocks: list[Block], steered: SentPrompts = ()) -> None:
+    async def _run(
+        self, agent: Agent, claimed: Claimed, blocks: list[Block], steered: SentPrompts = (), *, resumed: bool = False
+    ) -> None:
         """Sends the prompt, unless an earlier server did, and waits for the end of the turn. `steered` are the prompts
         that the earlier server sent into it."""
         task = claimed.task
         prompt = agent.prompt(blocks, f"{task.id}:{task.attempt}")
-        async with self.steering.during(agent, task, steered):
+        watched = self._stuck_turns.during(agent, task, resumed=resumed)
+        async with watched, self.steering.during(agent, task, steered):
             result = await self._full_transcripts.run(agent, task, prompt)
         why = None
         if result.stop_reason == "cancelled":
@@ -244,7 +249,7 @@ class Runner:
         attached = await self._read(lambda tx: files_for(tx, agent, task))
         blocks = await self._read(lambda tx: prompt_blocks(tx, task, attached))
         steered = await self.steering.sent_before(agent, task)
-        running = asyncio.create_task(self._run(agent, claimed, blocks, steered))
+        running = asyncio.create_task(self._run(agent, claimed, blocks, steered, resumed=True))
         try:
             # All prompts are registered before anything is read: an answer may be the first line.
             await asyncio.sleep(0)

@@ -190,12 +190,12 @@ class Scheduler:
         if agent is None:
             yield
             return
-        agent.waits += 1
+        agent.begin_wait()
         self._wake.set()
         try:
             yield
         finally:
-            agent.waits -= 1
+            agent.end_wait()
 
     def _slots_in_use(self) -> int:
         """Counts agents that have not lent their slot, agents that are being suspended, and turns whose agent has not

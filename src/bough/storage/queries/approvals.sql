@@ -34,6 +34,10 @@ ORDER BY created_at, id
 -- Counts a turn's pending approvals, except those for which it does not wait itself.
 SELECT count(*) FROM approvals WHERE task_id = :task_id AND status = 'pending' AND tool_kind NOT IN :other_kinds
 
+-- name: pending_of_session
+-- Counts a session's pending approvals.
+SELECT count(*) FROM approvals WHERE session_id = :session_id AND status = 'pending'
+
 -- name: pending_of_kind
 -- Counts a session's pending approvals of one kind.
 SELECT count(*) FROM approvals WHERE session_id = :session_id AND status = 'pending' AND tool_kind = :kind

@@ -16,6 +16,10 @@ SELECT * FROM messages WHERE id = :id
 -- Returns when a message of a session last changed.
 SELECT max(updated_at) FROM messages WHERE session_id = :session_id
 
+-- name: newest_of_task
+-- Returns the time of the last change of a turn's messages.
+SELECT max(updated_at) FROM messages WHERE task_id = :task_id
+
 -- name: newest_of_origin
 -- Returns when a message of the session that a session was forked from last changed.
 SELECT max(updated_at) FROM messages

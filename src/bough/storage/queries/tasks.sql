@@ -117,6 +117,10 @@ ORDER BY ended_at, position
 -- Lists the sessions with prompts that wait to be sent into the running turn.
 SELECT DISTINCT session_id FROM tasks WHERE ended_at IS NULL AND status = 'steering' AND attempt = 0
 
+-- name: nudges
+-- Counts the prompts by which Bough nudged a turn.
+SELECT count(*) FROM tasks WHERE steers_task_id = :turn_id AND nudge
+
 -- name: steer_sent
 -- Records that a prompt is about to be sent into the running turn.
 UPDATE tasks SET attempt = 1, updated_at = :now WHERE id = :id AND status = 'steering' RETURNING *

@@ -91,7 +91,7 @@ SELECT * FROM messages WHERE task_id = :task_id AND role = 'agent' ORDER BY posi
 -- name: nodes
 -- Lists sessions for trees and cards, with what is queued or pending in each, in creation order.
 SELECT s.id, s.kind, s.parent_session_id, s.forked_from_session_id, s.branch_task_id, s.depth, s.agent, s.title, s.status,
-       s.activity, s.permission_mode, s.archived, s.queue_paused, s.worktree_id, s.cwd, s.message_count, s.turns, s.tokens,
+       s.activity, s.stuck, s.permission_mode, s.archived, s.queue_paused, s.worktree_id, s.cwd, s.message_count, s.turns, s.tokens,
        s.spent AS cost, s.seconds,
        coalesce((SELECT substr(t.prompt, 1, 200) FROM tasks t WHERE t.session_id = s.id ORDER BY t.position LIMIT 1), '')
          AS first_prompt,

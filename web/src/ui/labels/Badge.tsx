@@ -8,7 +8,9 @@ import {
   CircleX,
   Clock,
   Hand,
+  Hourglass,
   LoaderCircle,
+  Repeat,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { type DisplayState, displayState, STATE_NAMES, type StateFields } from "@/lib/words";
@@ -37,6 +39,8 @@ const ICONS: Record<DisplayState, ReactNode> = {
   new: <CircleDashed />,
   idle: <Circle />,
   running: <LoaderCircle className={css.spin} />,
+  stalled: <Hourglass />,
+  looping: <Repeat />,
   waiting: <Hand />,
   queued: <Clock />,
   paused: <CirclePause />,
@@ -49,6 +53,8 @@ const TONES: Record<DisplayState, string> = {
   new: css.ended!,
   idle: css.ready!,
   running: css.runningText!,
+  stalled: css.waitingText!,
+  looping: css.waitingText!,
   waiting: css.waitingText!,
   queued: css.ended!,
   paused: css.waitingText!,

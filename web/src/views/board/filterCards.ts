@@ -22,7 +22,7 @@ export const isFiltered = ({ repo, state, words }: BoardFilter) =>
   repo !== "" || state !== "all" || words.trim() !== "";
 
 const LOOKS_OF: Partial<Record<StateFilter, DisplayState[]>> = {
-  running: ["running"],
+  running: ["running", "stalled", "looping"],
   waiting: ["waiting", "paused"],
   queued: ["queued"],
   failed: ["failed"],

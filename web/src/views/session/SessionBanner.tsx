@@ -1,8 +1,8 @@
-/** Explains, above the composer, why a session is not active: archived, ended, failed, interrupted or parked. */
+/** Explains, above the composer, why a session does not work: archived, ended, failed, interrupted, parked or stuck. */
 import { Archive, CircleCheck, CircleSlash, CircleX, Hourglass, PlugZap } from "lucide-react";
 import type { ReactNode } from "react";
-import { archiveSession, cancelTask, retryTask, runRequest } from "@/api/actions";
-import type { ParkedTask, Session } from "@/api/types";
+import { archiveSession, cancelTask, retryTask, runRequest, stopSession } from "@/api/actions";
+import type { ParkedTask, Session, Stuck } from "@/api/types";
 import { minuteOf } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { resume } from "@/views/forms/layout/toastMadeRoom";
@@ -32,6 +32,11 @@ const parkedText = ({ kind, agent, resumesAt }: ParkedTask) => {
   const limit = `${kind === "usage" ? "Usage" : "Rate"} limit of ${agent}`;
   return resumesAt ? `${limit}; resumes at ${minuteOf(resumesAt)}.` : `${limit}; waits for an answer.`;
 };
+
+const stuckText = (stuck: Stuck, since: string) =>
+  stuck === "stalled"
+    ? `Stalled: no output and no processor time since ${minuteOf(since)}.`
+    : `Looping: the agent repeats the same tool calls, noticed at ${minuteOf(since)}.`;
 
 export function bannerOf(session: Session, state: SessionState, onFork: () => void): Banner | null {
   const reason = END_REASONS[String(session.metadata.reason ?? "")];
@@ -87,6 +92,13 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
         { label: "Continue with another agent", run: onFork },
         { label: "Cancel", run: () => void runRequest(() => cancelTask(currentTask.id)) },
       ],
+    };
+  if (session.stuck && state.busy)
+    return {
+      tone: "waiting",
+      icon: <Hourglass aria-hidden />,
+      text: stuckText(session.stuck, session.stuckSince ?? session.updatedAt),
+      actions: [{ label: "Stop", run: () => void runRequest(() => stopSession(session.id)) }],
     };
   return null;
 }

@@ -9,6 +9,7 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import Json, part, parts
 from bough.api.cli.framework.formats import brief, clock, short
+from bough.api.cli.session.control import state
 from bough.api.cli.session.prompt import OfSession
 
 # Growing text is not shown here, only the finished message; `bough session watch` shows it live.
@@ -59,8 +60,7 @@ def summarize(event: Json) -> str:
     noun = event["type"].partition(".")[0]
     data: Json = event["data"]
     if noun == "session":
-        state = data["activity"] if data["status"] == "active" else data["status"]
-        return brief(f"{state}  {data['agent']}  {data['title']}", 120)
+        return brief(f"{state(data)}  {data['agent']}  {data['title']}", 120)
     if noun == "task":
         return brief(f"{data['status']}  {data['prompt']}", 120)
     if noun == "message":

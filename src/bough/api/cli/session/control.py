@@ -213,8 +213,10 @@ def _show(ctx: CommandContext, answer: Response, render: Callable[[Json], None])
 
 
 def state(session: Json) -> str:
-    """Returns a session's activity while it is active, otherwise its status."""
-    return session["activity"] if session["status"] == "active" else session["status"]
+    """Returns a session's activity while it is active, or that it is stuck; otherwise its status."""
+    if session["status"] != "active":
+        return session["status"]
+    return session.get("stuck") or session["activity"]
 
 
 def print_state(session: Json) -> None:

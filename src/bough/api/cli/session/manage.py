@@ -130,7 +130,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("session", session["id"]),
             ("title", clean(session["title"])),
             ("description", clean(session["description"])),
-            ("status", state(session)),
+            ("status", _status(session)),
             ("from", _origin(session)),
             ("archived", "yes" if session["archived"] else ""),
             ("agent", f"{session['agent']} ({', '.join(clean(message) for message in settings if message)})"),
@@ -180,6 +180,11 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
     printer.end()
     if session["activity"] == "running" and (sentence := silence(messages)) is not None:
         output.line(sentence, "yellow")
+
+
+def _status(session: Json) -> str:
+    """Describes what the session does, and since when it is stuck."""
+    return f"{state(session)} since {moment(session['stuckSince'])}" if session["stuck"] else state(session)
 
 
 def _sandbox(session: Json) -> str:

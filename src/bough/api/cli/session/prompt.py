@@ -78,7 +78,8 @@ def watch(ctx: CommandContext, session: SessionId) -> int:
     row: Json = ctx.client.get(path("sessions", session)).value
     if not ctx.json:
         state = row["activity"] if row["status"] == "active" else row["status"]
-        output.note(f"Session {short(row['id'])} ({row['agent']}) is {state}. Press Ctrl-C to stop watching.")
+        doing = row["stuck"] or state
+        output.note(f"Session {short(row['id'])} ({row['agent']}) is {doing}. Press Ctrl-C to stop watching.")
     return follow_session(ctx, row["id"], None, cursor)
 
 

@@ -157,6 +157,7 @@ async def _status(ctx: ToolContext, params: SessionById) -> dict[str, Any]:
         "lifecycle": session.status,
         "workingDir": session.cwd,
         "lastActivity": session.active_at,
+        "stuck": session.stuck,
         "pendingMessages": queued,
     }
 
@@ -192,7 +193,10 @@ async def _me(ctx: ToolContext, _params: NoArguments) -> dict[str, Any]:
     return {"sessionId": own.id}
 
 
-def _object(required: list[str], **kinds: str) -> dict[str, Any]:
+MAYBE = ["string", "null"]
+
+
+def _object(required: list[str], **kinds: str | list[str]) -> dict[str, Any]:
     properties = {name: {"type": kind} for name, kind in kinds.items()}
     return {"type": "object", "properties": properties, "required": required}
 
@@ -238,6 +242,7 @@ TOOLS: tuple[Tool[Any], ...] = (
             workingDir="string",
             lastActivity="string",
             pendingMessages="integer",
+            stuck=MAYBE,
             error="string",
         ),
         _status,

@@ -36,7 +36,8 @@ class Genealogy(msgspec.Struct):
 
 class SessionResult(msgspec.Struct, omit_defaults=True):
     """A session. `status` is idle, running, waiting_permission, completed, failed or cancelled; `tasks` are the ids of
-    its newest tasks, newest first; `ending` is the status it gets when its turn is over."""
+    its newest tasks, newest first; `ending` is the status it gets when its turn is over;
+    `stuck` whether its turn is stalled or looping."""
 
     session_id: str
     repo_id: str
@@ -57,6 +58,7 @@ class SessionResult(msgspec.Struct, omit_defaults=True):
     created_at: str
     last_updated: str
     ending: str | None = None
+    stuck: str | None = None
 
 
 class CurrentSession(SessionResult, kw_only=True):
@@ -193,6 +195,7 @@ class _Row(msgspec.Struct, rename="camel"):
     git_state: dict[str, Any]
     message_count: int
     metadata: dict[str, Any]
+    stuck: str | None
     created_at: str
     updated_at: str
 
@@ -243,6 +246,7 @@ def _fields(row: _Row, children: list[str], tasks: list[str]) -> dict[str, Any]:
         "created_at": row.created_at,
         "last_updated": row.updated_at,
         "ending": row.metadata.get("ending"),
+        "stuck": row.stuck,
     }
 
 

@@ -6,7 +6,7 @@ import { buildTree, busyFirst, type TreeBranch, walk } from "@/views/tree/lineag
 /** How many sessions a card shows before it folds the rest; those at work are shown beyond that. */
 export const MAX_VISIBLE_SESSIONS = 8;
 
-const BUSY = ["running", "waiting", "queued", "paused"];
+const BUSY = ["running", "stalled", "looping", "waiting", "queued", "paused"];
 
 /** Returns the sessions to show with their depths: all that work or wait and their origins, then others as far as there is
  * room. With `whole`, all. */

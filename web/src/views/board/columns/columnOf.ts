@@ -17,7 +17,8 @@ export const COLUMNS: { column: Column; name: string; empty: string }[] = [
 export function columnOf(card: Card, progress: WorktreeProgress | undefined): Column {
   const states = card.sessions.filter((session) => !session.archived).map(displayState);
   const any = (...wanted: string[]) => states.some((state) => wanted.includes(state));
-  if (any("waiting", "paused", "failed") || card.worktree?.setupError) return "needsYou";
+  if (any("waiting", "paused", "stalled", "looping", "failed") || card.worktree?.setupError)
+    return "needsYou";
   if (any("running", "queued")) return "working";
   if (progress?.merged) return "merged";
   if ((progress?.changedFiles ?? 0) > 0 || card.sessions.some((session) => session.unread)) return "review";

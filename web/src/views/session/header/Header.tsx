@@ -41,6 +41,7 @@ export function Header({ session, treeSessions, approvals, state, actions, isPan
   const markState = {
     status: session.status,
     activity: session.activity,
+    stuck: session.stuck,
     queuePaused: session.queuePaused,
     queued: state.queue.length,
     asking: approvals.length,

@@ -1,7 +1,15 @@
 /** Shows a prompt: who sent it, its text and its files. */
 
 import { useQuery } from "@tanstack/react-query";
-import { Bot, Clock, CornerDownRight, File as FileIcon, ListX, MessageCircleQuestion } from "lucide-react";
+import {
+  Bot,
+  Clock,
+  CornerDownRight,
+  File as FileIcon,
+  ListX,
+  MessageCircleQuestion,
+  Repeat,
+} from "lucide-react";
 import { memo, type ReactNode, useEffect, useMemo, useState } from "react";
 import { Link } from "wouter";
 import { runRequest } from "@/api/actions";
@@ -23,6 +31,7 @@ const MAX_LENGTH = 2400;
 
 /** Returns who or what sent the prompt; `user` is its author if that is somebody else. */
 function senderOf(task: Task | undefined, user: string | undefined): { label: string; icon: ReactNode } {
+  if (task?.nudge) return { label: "From Bough", icon: <Repeat /> };
   if (task?.source === "schedule") return { label: "Scheduled", icon: <Clock /> };
   if (task?.source === "btw") return { label: "Side question", icon: <MessageCircleQuestion /> };
   if (task?.source === "callback") return { label: "Report from a child", icon: <CornerDownRight /> };

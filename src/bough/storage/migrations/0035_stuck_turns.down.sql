@@ -1,0 +1,3 @@
+ALTER TABLE tasks DROP COLUMN nudge;
+ALTER TABLE sessions DROP COLUMN stuck_since;
+ALTER TABLE sessions DROP COLUMN stuck;

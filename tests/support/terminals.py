@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncGenerator
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from tests.support.client import Client, Json
 
@@ -35,7 +36,8 @@ class TerminalView:
             return
         self.printed += frame
         if confirm:
-            await self.say(ack=len(frame))
+            with contextlib.suppress(ConnectionClosed):  # What was sent before its end is still read.
+                await self.say(ack=len(frame))
 
     async def until(self, text: str) -> None:
         """Reads until this was printed."""

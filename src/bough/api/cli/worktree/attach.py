@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -110,7 +111,8 @@ class _Attachment:
             frame = await self._socket.recv()
             if isinstance(frame, bytes):
                 await asyncio.to_thread(_write, frame)
-                await self._socket.send(json.dumps({"ack": len(frame)}))
+                with contextlib.suppress(ConnectionClosed):  # What was sent before its end is still read.
+                    await self._socket.send(json.dumps({"ack": len(frame)}))
                 continue
             notice: dict[str, Any] = json.loads(frame)
             if notice["type"] == "ended":

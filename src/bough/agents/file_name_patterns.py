@@ -38,6 +38,8 @@ NAMES: tuple[NamePattern, ...] = (
     *_patterns(EDITOR, ".idea/runconfigurations", ".idea/workspace.xml", ".idea/externaltools", "*.run.xml"),
     *_patterns(EDITOR, ".zed/tasks.json", ".zed/settings.json", ".zed/debug.json", ".fleet/run.json"),
     *_patterns(EDITOR, ".fleet/settings.json", ".helix", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".gvimrc"),
+    *_patterns(EDITOR, ".cursor/mcp.json", ".cursor/hooks.json", ".cursor/environment.json"),
+    *_patterns(EDITOR, ".vs/tasks.vs.json", ".vs/launch.vs.json"),
     *_patterns(EDITOR, ".dir-locals.el", ".dir-locals-2.el", "*.sublime-project"),
     *_patterns(HOOK, ".husky", ".githooks", ".lefthook", "lefthook.yml", "lefthook.yaml", ".lefthook.yml"),
     *_patterns(HOOK, ".lefthook.yaml", "lefthook-local.yml", ".pre-commit-config.yaml", ".overcommit.yml"),
@@ -46,6 +48,7 @@ NAMES: tuple[NamePattern, ...] = (
     *_patterns(CI, ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".buildkite", ".cirrus.yml", ".build.yml"),
     *_patterns(CI, ".builds", ".tekton", "jenkinsfile", "azure-pipelines.yml", "azure-pipelines.yaml"),
     *_patterns(CI, "bitbucket-pipelines.yml", "appveyor.yml", ".appveyor.yml", "cloudbuild.yaml", "cloudbuild.yml"),
+    *_patterns(CI, ".teamcity", ".semaphore", "buildspec.yml", "buildspec.yaml"),
 )
 
 

@@ -64,6 +64,7 @@ from bough.core.sessions.with_worktree import WorktreeSessions
 from bough.core.state.limits.budgets import Budgets
 from bough.core.state.reports.callbacks import Callbacks
 from bough.core.store.transactions import Store
+from bough.core.terminals.service import Terminals
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
@@ -155,7 +156,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     runner = Runner(store, settings, agents)
     scheduler = Scheduler(store, settings, runner)
     changes = Changes(store, runner.checkpoints)
-    worktrees = Worktrees(store, settings)
+    terminals = Terminals(store, settings)
+    worktrees = Worktrees(store, settings, terminals.end_in)
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
     archiving = Archiving(store, control)
@@ -187,6 +189,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         git_permissions=RepositoryGitPermissions(store),
         repo_configs=RepoConfigs(store, settings),
         worktrees=worktrees,
+        terminals=terminals,
         finishing=finishing,
         checks=checks,
         check_poller=CheckPoller(checks, settings),
@@ -305,6 +308,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.git_permissions.load()
         with services.store.starting():
             await services.worktrees.repair()
+            await services.terminals.repair()
             await services.branches.repair()
             await services.restoring.repair()
             await services.recovery.run()
@@ -313,6 +317,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         background.start("calls", services.calls.follow())
         background.start("checks", services.check_poller.run())
         background.start("cleanups", services.cleanups.run())
+        background.start("terminals", services.terminals.run())
         background.start("worktrees", services.worktrees.run())
         background.start("branches", services.branches.run())
         background.start("schedules", services.schedule_clock.run())
@@ -336,6 +341,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.finishing.close()
         await services.cleanups.close()
         await services.worktrees.close()
+        await services.terminals.close()
         await services.branches.close()
         await services.checkpoints.close()
         await services.runner.agents.close()

@@ -109,7 +109,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     ] = 10
     stop_agents: Annotated[
         bool,
-        Meta(description="Whether running agents end with the server; otherwise their keepers keep them running."),
+        Meta(
+            description="Whether running agents and terminals end with the server; otherwise their keepers keep them "
+            "running."
+        ),
     ] = False
     max_deaths: Annotated[
         Count, Meta(description="Number of agent crashes within five minutes after which a session fails.")
@@ -203,6 +206,16 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             "worktree says otherwise."
         ),
     ] = False
+    max_terminals: Annotated[
+        int, Meta(ge=0, description="Maximum number of open terminals; 0 lets nobody open one.")
+    ] = 16
+    terminal_idle_timeout: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Hours after which a terminal ends that nobody looks at and that prints nothing; 0 keeps it.",
+        ),
+    ] = 72
     sandbox: Annotated[
         Sandbox,
         Meta(

@@ -21,7 +21,9 @@ from typing import Any, Self
 import httpx
 from litestar import Litestar
 
+from bough.agents.keeper_client import keeper_folder
 from bough.agents.keeper_client.keeper_launcher import KeeperLauncher
+from bough.agents.pty_client.start_terminal import end_terminal
 from bough.api.page.routes import BUILT
 from bough.api.server import app
 from bough.api.server.serve import serve
@@ -186,6 +188,8 @@ class ServerProcess:
             await self.stop(signal.SIGKILL)
         keepers = KeeperLauncher(self.data / "keepers")
         await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
+        for folder in keeper_folder.list_keepers(self.data / "terminals"):
+            await end_terminal(folder)
 
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncGenerator[Client]:

@@ -181,6 +181,10 @@ _ROUTES: dict[Needed, str] = {
         PATCH /api/repos/{repo_id}/config
         POST /api/tokens
         POST /api/tokens/rotate
+        GET /api/terminals
+        POST /api/terminals
+        DELETE /api/terminals/{terminal_id}
+        WS /api/terminals/attach
         GET /api/users
         POST /api/users
         PATCH /api/users/{name}

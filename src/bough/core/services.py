@@ -52,6 +52,7 @@ from bough.core.sessions.with_worktree import WorktreeSessions
 from bough.core.state.limits.budgets import Budgets
 from bough.core.state.reports.callbacks import Callbacks
 from bough.core.store.transactions import Store
+from bough.core.terminals.service import Terminals
 from bough.core.tool_calls.service import Calls
 from bough.core.transcripts.files import Files
 from bough.core.transcripts.read import Transcript
@@ -93,6 +94,7 @@ class Services:
     git_permissions: RepositoryGitPermissions
     repo_configs: RepoConfigs
     worktrees: Worktrees
+    terminals: Terminals
     finishing: Finishing
     cleanups: Cleanups
     sweeps: Sweeps

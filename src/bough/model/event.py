@@ -42,6 +42,8 @@ EventType = Literal[
     "schedule.created",
     "schedule.patched",
     "schedule.removed",
+    "terminal.created",
+    "terminal.removed",
 ]
 
 # Frames besides rows: growing text, the text so far on joining, the current cursor, a gap.

@@ -258,3 +258,7 @@ export const patchChecks = (worktreeId: string, autoSend: boolean | null) =>
 /** Creates the scratch repository of the tour, or returns the one that exists. */
 export const beginTour = () => dataOf(api.POST("/api/tour", { body: {} }));
 export const removeTour = () => dataOf(api.DELETE("/api/tour"));
+
+export const openTerminal = (body: Schemas["NewTerminal"]) => dataOf(api.POST("/api/terminals", { body }));
+export const endTerminal = (terminalId: string) =>
+  dataOf(api.DELETE("/api/terminals/{terminalId}", { params: { path: { terminalId } } }));

@@ -1,9 +1,10 @@
 /** The frame around every view: navigation, pending approvals, connection state. */
 import { House, LayoutDashboard, Plus, Search, Settings } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals, useMay } from "@/api/queries";
 import { ButtonLink } from "@/ui/controls/Button";
+import { useDrawer } from "@/views/terminal/drawer";
 import { ConnectionBar } from "./ConnectionBar";
 import { CommandPalette } from "./keyboard/CommandPalette";
 import { useActions } from "./keyboard/shortcuts";
@@ -13,6 +14,8 @@ import { routes } from "./routes";
 import css from "./Shell.module.css";
 import { useTheme } from "./theme";
 import { useTabTitle } from "./title";
+
+const TerminalDrawer = lazy(() => import("@/views/terminal/TerminalDrawer"));
 
 const PLACES = [
   { href: routes.home, label: "Home", icon: <House />, keys: "g h" },
@@ -28,6 +31,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [location, navigate] = useLocation();
   const waiting = useApprovals().data?.length ?? 0;
   const mayWork = useMay("operator");
+  const drawer = useDrawer();
   useTheme();
   useTabTitle();
   useNotifications();
@@ -90,6 +94,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <main id="main" className={css.main} tabIndex={-1}>
           {children}
         </main>
+        {drawer && (
+          <Suspense fallback={null}>
+            <TerminalDrawer />
+          </Suspense>
+        )}
       </div>
     </div>
   );

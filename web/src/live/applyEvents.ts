@@ -33,6 +33,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   rule: ["rules"],
   choice: ["choices"],
   schedule: ["schedules", "scheduleRuns"],
+  terminal: ["terminals"],
 };
 
 /** Queries of which only those about the event's session are refetched: the home page may hold dozens. */

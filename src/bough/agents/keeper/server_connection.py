@@ -38,8 +38,7 @@ class ServerConnection:
 
     def trusted(self) -> bool:
         """Tells whether the peer runs as the same user."""
-        size = struct.calcsize("3i")
-        self.peer_pid, uid, _ = struct.unpack("3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        self.peer_pid, uid = peer(self.sock)
         return uid == os.getuid()
 
     def welcome(self, position: ReadPosition, greeting: bytes, lines: bytes) -> None:
@@ -117,3 +116,9 @@ class ServerConnection:
             self.gone = True
             return False
         return True
+
+
+def peer(sock: socket.socket) -> tuple[int, int]:
+    """Returns the process and the user at the other end of a socket."""
+    pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    return pid, uid

@@ -43,6 +43,13 @@ class AgentEnd(msgspec.Struct, frozen=True):
         return AgentExit(code=self.code, signal=self.signal, stderr=self.stderr)
 
 
+class TerminalExit(msgspec.Struct, frozen=True):
+    """The end of a person's shell, as in exit.json."""
+
+    code: int | None
+    reason: str | None
+
+
 def list_keepers(root: Path) -> list[Path]:
     """Returns the folders of all keepers, living or dead, sorted by name."""
     return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
@@ -56,6 +63,11 @@ def read_info(folder: Path) -> KeeperInfo | None:
 def read_end(folder: Path) -> AgentEnd | None:
     """Reads how the agent ended. Returns None if the keeper has not seen its end."""
     return _read(folder / EXIT, AgentEnd)
+
+
+def read_terminal_exit(folder: Path) -> TerminalExit | None:
+    """Reads how a person's shell ended. Returns None if its keeper has not seen its end."""
+    return _read(folder / EXIT, TerminalExit)
 
 
 def _read(path: Path, kind: type[T]) -> T | None:

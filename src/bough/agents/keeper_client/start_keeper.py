@@ -84,7 +84,7 @@ async def _start(
     folder.mkdir(mode=0o700)
     try:
         try:
-            report = await asyncio.to_thread(_spawn, folder, start)
+            report = await asyncio.to_thread(spawn, folder, start)
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 raise Busy(
@@ -108,7 +108,7 @@ async def attach_keeper(folder: Path, last: int) -> KeeperLink:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(HELLO_WAIT):
-            await _connect(sock, folder)
+            await connect(sock, folder)
             frame, following = await _greet(sock, keeper_key.keeper_key(folder.parent, folder.name), last)
     except (OSError, TimeoutError) as error:
         sock.close()
@@ -171,7 +171,8 @@ async def _greet(sock: socket.socket, key: str, last: int) -> tuple[Frame, bytes
             return frame, reader.rest()
 
 
-async def _connect(sock: socket.socket, folder: Path) -> None:
+async def connect(sock: socket.socket, folder: Path) -> None:
+    """Connects to the socket in a keeper's folder."""
     sock.setblocking(False)
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -194,7 +195,7 @@ def _date(folder: Path) -> float:
         return 0.0
 
 
-def _spawn(folder: Path, start: dict[str, Any]) -> dict[str, Any]:
+def spawn(folder: Path, start: dict[str, Any], program_name: str = PROGRAM) -> dict[str, Any]:
     """Requests the start, starts the program and waits for its report.
 
     The request is dated here and not before this thread was free: time in the server's own queue does not count."""
@@ -203,7 +204,7 @@ def _spawn(folder: Path, start: dict[str, Any]) -> dict[str, Any]:
     own_mark = {MARK: os.environ[MARK]} if MARK in os.environ else {}
     with open(_private(folder / LOG), "wb") as errors:
         program = subprocess.Popen(
-            [sys.executable, "-I", "-m", PROGRAM, str(folder)],
+            [sys.executable, "-I", "-m", program_name, str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -44,11 +44,13 @@ from bough.api.rest import (
     search,
     sweep,
     system,
+    terminals,
     worktrees,
 )
 from bough.api.rest.access import audit, tokens, users
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.server.middleware import GateMiddleware, log_refusal
+from bough.api.ws import terminal_socket
 from bough.api.ws import websocket_and_sse as events
 from bough.errors import BoughError, Busy, Internal, Unavailable
 
@@ -102,6 +104,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             conversations.router,
             schedules.router,
             sweep.router,
+            terminals.router,
             finish.router,
             boards.router,
             mcp_servers.router,
@@ -110,6 +113,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             users.router,
             audit.router,
             events.router,
+            terminal_socket.router,
             door.acp_socket,
             routes.router(page_folder),
         ],

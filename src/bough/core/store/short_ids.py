@@ -31,6 +31,7 @@ Table = Literal[
     "races",
     "review_comments",
     "schedules",
+    "terminals",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -48,6 +49,7 @@ NOUNS: dict[Table, str] = {
     "races": "race",
     "review_comments": "comment",
     "schedules": "schedule",
+    "terminals": "terminal",
 }
 
 

@@ -6,5 +6,6 @@ export * from "./reviews";
 export * from "./schedules";
 export * from "./server";
 export * from "./sessions";
+export * from "./terminals";
 export * from "./trees";
 export * from "./worktrees";

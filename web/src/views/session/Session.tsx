@@ -90,13 +90,14 @@ function LoadedSession({
 
   const [openDialog, setOpenDialog] = useState<{ dialog: SessionDialog; taskId?: string } | null>(null);
   const mayWork = useMay("operator");
+  const mayAdmin = useMay("admin");
   const [, navigate] = useLocation();
   const openAction = (dialog: SessionDialog) => {
     setOpenDialog({ dialog });
     onDeleting(dialog === "delete");
   };
   const actions = sessionActions(session, state, openAction, navigate).filter(
-    ({ group }) => mayWork || group === "export",
+    ({ group, admin }) => (mayWork || group === "export") && (mayAdmin || !admin),
   );
   // A stable function: a new one would redraw every message in sight.
   const forkFrom = useCallback((taskId: string) => setOpenDialog({ dialog: "fork", taskId }), []);

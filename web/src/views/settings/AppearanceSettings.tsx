@@ -2,12 +2,14 @@
 import { useState } from "react";
 import { canNotify, type NotificationLevel, requestPermission } from "@/app/notifications";
 import { type Theme, useTheme } from "@/app/theme";
+import { EDITORS, type Editor } from "@/lib/editorLink";
 import { usePref } from "@/lib/prefs";
 import { Field, Select, Switch } from "@/ui/controls/Field";
 
 export function AppearanceSettings() {
   const [theme, setTheme] = useTheme();
   const [notices, setNotices] = usePref<NotificationLevel>("notices", "off");
+  const [editor, setEditor] = usePref<Editor>("editor", "vscode");
   const [enterSends, setEnterSends] = usePref("enterSends", true);
   const [refused, setRefused] = useState(false);
   const choose = async (next: NotificationLevel) => {
@@ -39,6 +41,18 @@ export function AppearanceSettings() {
           <option value="off">None</option>
           <option value="needed">Approvals and failures</option>
           <option value="all">Approvals, failures and finished turns</option>
+        </Select>
+      </Field>
+      <Field
+        label="Editor"
+        hint="Opens the folders of sessions and worktrees, by SSH if the server is elsewhere."
+      >
+        <Select value={editor} onChange={(event) => setEditor(event.target.value as Editor)}>
+          {Object.entries(EDITORS).map(([id, name]) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
         </Select>
       </Field>
       <Switch

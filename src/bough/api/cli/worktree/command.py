@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from bough.api.cli.framework.base import command
-from bough.api.cli.worktree import checks, create, finish, pull_request, remove, show, sweep
+from bough.api.cli.worktree import checks, create, finish, pull_request, remove, show, sweep, terminal
 
 app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a repo, each on its own branch.")
 
@@ -17,6 +17,7 @@ command(app, "setup")(create.setup)
 command(app, "show")(show.show)
 command(app, "losses")(show.losses)
 command(app, "diff")(show.diff)
+command(app, "terminal")(terminal.terminal)
 command(app, "status")(finish.status)
 command(app, "commit")(finish.commit)
 command(app, "update")(finish.update)

@@ -1,5 +1,6 @@
 /** The content of a card: a worktree, or a repository's main folder, with its sessions. */
 import {
+  Copy,
   EllipsisVertical,
   FileDiff,
   FolderGit2,
@@ -9,18 +10,23 @@ import {
   MessageSquareCode,
   NotebookPen,
   Plus,
+  Terminal,
   Trash2,
   Wrench,
 } from "lucide-react";
 import { createContext, type ReactNode, useContext } from "react";
 import { useLocation } from "wouter";
-import { useChecks, useOverlaps } from "@/api/queries";
+import { useChecks, useMay, useOverlaps } from "@/api/queries";
 import type { Board, Card } from "@/api/types";
 import { routes } from "@/app/routes";
+import { copy } from "@/lib/clipboard";
+import { EDITORS, type Editor, editorLink } from "@/lib/editorLink";
 import { plural } from "@/lib/format";
+import { usePref } from "@/lib/prefs";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import { Badge } from "@/ui/labels/Badge";
 import { ChecksBadge } from "@/views/finish/ChecksBadge";
+import { openDrawer } from "@/views/terminal/drawer";
 import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 import { visibleSessions } from "./visibleSessions";
@@ -106,6 +112,11 @@ export function CardHead({
 function CardMenu({ card }: { card: Card }) {
   const { act, boards, moveTo } = useContext(CardContext);
   const [, navigate] = useLocation();
+  const mayAdmin = useMay("admin");
+  const [editor] = usePref<Editor>("editor", "vscode");
+  const { worktree } = card;
+  const folder = worktree?.path ?? card.repo.path;
+  const link = editorLink(editor, folder);
   const here = new URLSearchParams(
     card.worktree ? { repo: card.repo.id, worktree: card.worktree.id } : { repo: card.repo.id },
   );
@@ -130,6 +141,22 @@ function CardMenu({ card }: { card: Card }) {
           Move to {board.name}
         </MenuItem>
       ))}
+      {worktree && mayAdmin && (
+        <MenuItem
+          icon={<Terminal />}
+          onSelect={() => openDrawer({ place: { worktreeId: worktree.id }, name: cardName(card) })}
+        >
+          Terminal
+        </MenuItem>
+      )}
+      {link && (
+        <MenuItem icon={<FolderOpen />} onSelect={() => window.open(link, "_self")}>
+          Open in {EDITORS[editor]}
+        </MenuItem>
+      )}
+      <MenuItem icon={<Copy />} onSelect={() => void copy(folder, "Path")}>
+        Copy path
+      </MenuItem>
       {card.worktree && (
         <>
           <MenuItem icon={<FileDiff />} onSelect={() => act("diff", card)}>

@@ -7,6 +7,7 @@ import {
   Copy,
   FileDown,
   Flag,
+  FolderOpen,
   GitFork,
   History,
   Link2,
@@ -15,6 +16,7 @@ import {
   Play,
   Square,
   SquareTerminal,
+  Terminal,
   Trash2,
   Users,
 } from "lucide-react";
@@ -30,10 +32,15 @@ import {
 import { ApiError, fetchFile } from "@/api/client";
 import type { Session } from "@/api/types";
 import { routes } from "@/app/routes";
+import { copy } from "@/lib/clipboard";
+import { EDITORS, type Editor, editorLink } from "@/lib/editorLink";
 import { saveFile } from "@/lib/files";
 import { plural } from "@/lib/format";
+import { getPref } from "@/lib/prefs";
+import { sessionName } from "@/lib/words";
 import { toast, toastError } from "@/ui/feedback/toast";
 import { resume } from "@/views/forms/layout/toastMadeRoom";
+import { openDrawer } from "@/views/terminal/drawer";
 import type { SessionDialog } from "../SessionDialogs";
 import type { SessionState } from "../sessionState";
 
@@ -46,16 +53,9 @@ export interface SessionAction {
   button?: "urgent" | "often";
   group: "branch" | "end" | "export" | "danger";
   danger?: boolean;
+  /** Whether only admins may do it. */
+  admin?: boolean;
   run: () => unknown;
-}
-
-async function copy(text: string, label: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast(`${label} copied.`);
-  } catch {
-    toast("Couldn’t copy: the browser denied access to the clipboard.", { tone: "failed" });
-  }
 }
 
 async function catchUpNow(sessionId: string): Promise<void> {
@@ -104,6 +104,8 @@ export function sessionActions(
   navigate: (path: string) => void,
 ): SessionAction[] {
   const { id } = session;
+  const editor = getPref<Editor>("editor", "vscode");
+  const link = editorLink(editor, session.cwd);
   const isActive = session.status === "active";
   const canResume = state.held || (state.paused && !state.busy) || (state.ended && !state.broken);
   return [
@@ -213,6 +215,32 @@ export function sessionActions(
           },
         ]
       : []),
+    {
+      id: "shell",
+      label: "Terminal",
+      icon: <Terminal />,
+      group: "branch",
+      admin: true,
+      run: () => openDrawer({ place: { sessionId: id }, name: sessionName(session) }),
+    },
+    ...(link
+      ? [
+          {
+            id: "editor",
+            label: `Open in ${EDITORS[editor]}`,
+            icon: <FolderOpen />,
+            group: "export" as const,
+            run: () => window.open(link, "_self"),
+          },
+        ]
+      : []),
+    {
+      id: "path",
+      label: "Copy path",
+      icon: <Copy />,
+      group: "export",
+      run: () => copy(session.cwd, "Path"),
+    },
     {
       id: "markdown",
       label: "Export as Markdown",

@@ -1,0 +1,108 @@
+"""Starts the keepers of terminals, attaches viewers to them, and ends them."""
+
+import asyncio
+import os
+import pwd
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bough.agents.errors import KeeperGone
+from bough.agents.keeper import frames
+from bough.agents.keeper_client import disk_check, keeper_folder, keeper_key, orphans
+from bough.agents.keeper_client.start_keeper import connect, spawn, wait_until_started
+from bough.agents.process.inherited_env import HIDDEN_PREFIXES
+from bough.agents.process.process_link import find_program
+from bough.agents.pty_client.terminal_link import TerminalLink
+from bough.agents.pty_keeper.protocol import MOST, VERSION
+from bough.errors import AgentFailed, Conflict
+
+PROGRAM = "bough.agents.pty_keeper"
+ANSWER_WITHIN = 10.0
+"""Seconds for a keeper to answer. It does nothing that takes long."""
+LAST_SHELL = "/bin/sh"
+
+
+def person_shell(environ: Mapping[str, str]) -> str:
+    """Returns the shell of the person who runs the server."""
+    return environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or LAST_SHELL
+
+
+def shell_env(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment of a terminal: the server's, without what is Bough's own."""
+    own = {name: value for name, value in environ.items() if not name.startswith(HIDDEN_PREFIXES)}
+    return own | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+async def start_terminal(
+    root: Path, terminal_id: str, *, cwd: str, columns: int, rows: int, idle_limit: float | None
+) -> None:
+    """Starts a shell with its own keeper. Raises `AgentFailed` if it cannot be started."""
+    env = shell_env(os.environ)
+    command = [person_shell(os.environ)]
+    folder = root / terminal_id
+    program = find_program(command, cwd, env)
+    await asyncio.to_thread(_make_folder, folder)
+    start: dict[str, Any] = {
+        "id": terminal_id,
+        "program": program,
+        "command": command,
+        "cwd": cwd,
+        "env": env,
+        "columns": columns,
+        "rows": rows,
+        "idle_limit": idle_limit,
+        "key_hash": keeper_key.hashed(keeper_key.keeper_key(root, terminal_id)),
+    }
+    try:
+        report = await asyncio.to_thread(spawn, folder, start, PROGRAM)
+        if "error" in report:
+            raise AgentFailed("terminal_failed", f"{command[0]} could not be started in {cwd}: {report['error']}.")
+    except BaseException as error:
+        keeper_folder.discard(folder)  # If the keeper started after all, it then ends its shell and itself.
+        if isinstance(error, OSError | AgentFailed) and disk_check.blames_disk(error):
+            raise disk_check.unwritable(error) from error
+        raise
+
+
+def _make_folder(folder: Path) -> None:
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+
+
+async def attach_terminal(folder: Path) -> TerminalLink:
+    """Attaches a viewer. Raises `KeeperGone` if the keeper is dead, and `Conflict` if it takes no viewer."""
+    await wait_until_started(folder)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN):
+            await connect(sock, folder)
+            reader, writer = await asyncio.open_unix_connection(sock=sock, limit=2 * MOST)
+            link = TerminalLink(reader, writer)
+            key = keeper_key.keeper_key(folder.parent, folder.name)
+            writer.write(frames.message(frames.HELLO, version=VERSION, key=key))
+            frame = await link.next_frame()
+    except (OSError, TimeoutError) as error:
+        sock.close()
+        raise KeeperGone("keeper_gone", f"The terminal does not answer: {error!r}.") from error
+    except BaseException:
+        sock.close()
+        raise
+    if frame is None:
+        await link.close()
+        raise KeeperGone("keeper_gone", "The terminal has ended.")
+    if frame.head.kind != frames.WELCOME:
+        await link.close()
+        raise Conflict("terminal_refused", frame.text()["text"])
+    link.welcome = frame.text()
+    return link
+
+
+async def end_terminal(folder: Path) -> int | None:
+    """Ends a shell and everything that it started, living or not, and removes its folder. Returns its exit code, if it
+    is known."""
+    await orphans.end_keeper(folder)
+    exit = keeper_folder.read_terminal_exit(folder)
+    keeper_folder.discard(folder)
+    return exit.code if exit is not None else None

@@ -1,0 +1,47 @@
+"""Runs the keeper of a terminal: `python -I -m bough.agents.pty_keeper FOLDER`, as `pty_client` does."""
+
+import os
+import sys
+import time
+
+from bough.agents.keeper import files, process_tree, startup
+from bough.agents.pty_keeper.main_loop import TerminalLoop
+from bough.agents.pty_keeper.protocol import VERSION
+from bough.agents.pty_keeper.shell import Shell
+
+
+def main(folder: str) -> None:
+    """Detaches, starts the shell, reports that on stdout, and serves viewers until the shell has ended."""
+    startup.detach()
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    start = files.read_start(here)
+    startup.become_subreaper()
+    listener = startup.listen(here)
+    start["env"][files.MARK] = start["id"]
+    try:
+        shell = Shell(start)
+    except OSError as error:
+        startup.report({"error": error.strerror})
+        return
+    me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
+    loop = TerminalLoop(here, listener, shell, start["key_hash"], start.get("idle_limit"))
+    about = {
+        "version": VERSION,
+        "keeper": me,
+        "agent": shell.process,
+        "command": start["command"],
+        "started": time.time(),
+    }
+    del start
+    try:
+        files.write_json(here, files.KEEPER, about)
+    except OSError as error:  # No server could find this keeper or its shell later, so neither may live.
+        startup.kill_all(me)
+        startup.report({"error": error.strerror})
+        return
+    startup.report({"pid": me.pid})
+    loop.run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

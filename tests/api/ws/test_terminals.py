@@ -1,0 +1,181 @@
+"""Tests terminals over REST and WebSocket: opened, viewed, resized, kept across restarts, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bough.agents.keeper_client import keeper_folder
+from bough.agents.pty_keeper.protocol import MOST
+from bough.api.ws.terminal_socket import UNCONFIRMED
+from tests.api.error_responses import NOBODY, refused
+from tests.api.worktree_helpers import at, made
+from tests.support.client import Client, Json
+from tests.support.eventually import eventually
+from tests.support.repos import make_repo
+from tests.support.server import Running, ServerProcess, serving
+from tests.support.terminals import PATIENCE, viewing
+
+
+@pytest.fixture(autouse=True)
+def plain_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    monkeypatch.setenv("PS1", "$ ")
+    monkeypatch.delenv("ENV", raising=False)
+
+
+async def worktree_of(server: Running) -> Json:
+    return await made(server.client, await server.client.repo(server.repo()))
+
+
+async def audited(client: Client, action: str) -> list[Json]:
+    entries: list[Json] = (await client.get("/api/audit"))["entries"]
+    return [entry for entry in entries if entry["action"] == action]
+
+
+async def test_a_terminal_is_opened_and_used(server: Running) -> None:
+    """Y1, Y2: A worktree's terminal runs in its folder, takes and prints text, and is in the audit trail."""
+    client, worktree = server.client, await worktree_of(server)
+    async with client.events() as events:
+        terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"], "columns": 90, "rows": 20})
+        assert (await events.until(lambda event: event["type"] == "terminal.created"))["data"] == terminal
+        assert terminal["folder"] == worktree["path"]
+        assert (await client.get(f"/api/terminals?worktreeId={worktree['id']}"))["terminals"] == [terminal]
+        async with viewing(client, terminal["id"]) as view:
+            opened = await view.until_notice("opened")
+            assert (opened["columns"], opened["rows"]) == (90, 20)
+            await view.type("pwd; stty size\n")
+            await view.until("20 90")
+            assert worktree["path"].encode() in view.printed
+            async with viewing(client, terminal["id"][-8:]) as other:
+                await other.say(columns=120, rows=40)
+                assert (await view.until_notice("resized"))["columns"] == 120
+                await other.until("20 90")
+            await view.type("exit 3\n")
+            assert await view.until_notice("ended") == {"type": "ended", "code": 3, "reason": "exited"}
+        await events.until(lambda event: event["type"] == "terminal.removed")
+    assert (await client.get("/api/terminals"))["terminals"] == []
+    (opened,) = await audited(client, "terminal.opened")
+    (ended,) = await audited(client, "terminal.ended")
+    assert opened["details"] == {"path": worktree["path"]}
+    assert opened["subjectId"] == ended["subjectId"] == terminal["id"]
+    assert (ended["kind"], ended["details"]["code"]) == ("system", 3)
+
+
+async def test_a_session_s_terminal_is_where_it_works(server: Running) -> None:
+    """Y2: A session without a worktree has a terminal in its own folder; a key opens one only once."""
+    client = server.client
+    repo = await client.repo(server.repo())
+    session = await client.session(repo["id"])
+    body = {"sessionId": session["id"], "idempotencyKey": "k"}
+    terminal = await client.post("/api/terminals", body)
+    assert (terminal["folder"], terminal["worktreeId"]) == (session["cwd"], None)
+    assert await client.post("/api/terminals", body) == terminal
+    assert (await client.get(f"/api/terminals?sessionId={session['id']}"))["terminals"] == [terminal]
+    await client.call("DELETE", f"/api/terminals/{terminal['id']}")
+    refused(await client.http.delete(f"/api/terminals/{terminal['id']}"), 404, "terminal_not_found")
+    async with viewing(client, terminal["id"]) as view:
+        await view.socket.wait_closed()
+        assert view.socket.close_code == 4404
+    for wrong in ({}, {"sessionId": session["id"], "worktreeId": NOBODY}):
+        refused(await client.http.post("/api/terminals", json=wrong), 400, "bad_terminal")
+
+
+async def test_it_ends_with_its_worktree(server: Running) -> None:
+    """Y2: Removing a worktree ends its terminals and what runs in them; a refused removal does not."""
+    client, worktree = server.client, await worktree_of(server)
+    terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    folder = server.data / "terminals" / terminal["id"]
+    async with viewing(client, terminal["id"]) as view:
+        await view.type("touch new; sleep 600 & echo r''un\n")
+        await view.until("run")
+        refused(await client.http.delete(f"/api/worktrees/{worktree['id']}"), 409, "worktree_dirty")
+        assert keeper_folder.is_alive(folder)
+        await client.call("DELETE", f"/api/worktrees/{worktree['id']}?force=true")
+        await view.until_notice("ended")
+    assert not folder.exists()
+    assert not at(worktree["path"]).exists()
+    assert (await client.get("/api/terminals"))["terminals"] == []
+    (ended,) = await audited(client, "terminal.ended")
+    assert ended["details"]["reason"] == "worktree_removed"
+    body = {"worktreeId": worktree["id"]}
+    refused(await client.http.post("/api/terminals", json=body), 409, "worktree_removed")
+
+
+async def test_it_survives_a_killed_server(tmp_path: Path) -> None:
+    """Y1: A terminal goes on while no server runs, and the next server shows what it printed."""
+    async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
+        async with server.client() as client:
+            repo = await client.repo(make(tmp_path))
+            worktree = await made(client, repo)
+            terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+            lost = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+            async with viewing(client, terminal["id"]) as view:
+                await view.type("name=kept; (sleep 1; echo la''ter) & echo be''fore\n")
+                await view.until("before")
+        await server.stop(signal.SIGKILL)
+        about = keeper_folder.read_info(server.data / "terminals" / lost["id"])
+        assert about is not None
+        for process in (about.keeper, about.agent):
+            os.kill(process.pid, 9)
+        await server.start()
+        async with server.client() as client:
+            assert [row["id"] for row in (await client.get("/api/terminals"))["terminals"]] == [terminal["id"]]
+            async with viewing(client, terminal["id"]) as view:
+                await view.until("before")
+                await view.until("later")
+                await view.type("echo it is $name\n")
+                await view.until("it is kept")
+            await client.call("DELETE", f"/api/terminals/{terminal['id']}")
+
+
+async def test_the_number_is_limited(tmp_path: Path) -> None:
+    """Y2: At `max_terminals` no further one opens; 0 lets nobody open one."""
+    async with serving(tmp_path / "a", max_terminals=1) as server:
+        body = {"worktreeId": (await worktree_of(server))["id"]}
+        await server.client.post("/api/terminals", body)
+        refused(await server.client.http.post("/api/terminals", json=body), 429, "too_many_terminals")
+    async with serving(tmp_path / "b", max_terminals=0) as server:
+        body = {"worktreeId": (await worktree_of(server))["id"]}
+        refused(await server.client.http.post("/api/terminals", json=body), 429, "too_many_terminals")
+
+
+async def test_a_viewer_that_confirms_nothing_is_sent_little(server: Running) -> None:
+    """Y1: A viewer that shows nothing is sent a bounded part, and another one still gets everything."""
+    client, worktree = server.client, await worktree_of(server)
+    terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    async with viewing(client, terminal["id"]) as stuck, viewing(client, terminal["id"]) as view:
+        await stuck.until_notice("opened")
+        await view.type("seq 1 400000; echo d''one\n")
+        await view.until("done")
+        async with asyncio.timeout(PATIENCE):
+            while len(stuck.printed) <= UNCONFIRMED:
+                await stuck.step(confirm=False)
+        assert len(stuck.printed) <= UNCONFIRMED + MOST
+        # Once it confirms, it goes on with what is still held.
+        await stuck.say(ack=len(stuck.printed))
+        await stuck.until("done")
+        await stuck.until_notice("skipped")
+
+
+async def test_a_shell_that_ends_unseen_is_removed(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Y2: The row of a shell that ended while nobody looked goes, too."""
+    client, worktree = server.client, await worktree_of(server)
+    terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    async with viewing(client, terminal["id"]) as view:
+        await view.type("(sleep 0.2; kill -9 $$) &\n")
+        await view.until("kill")
+    folder = server.data / "terminals" / terminal["id"]
+    await eventually(lambda: not keeper_folder.is_alive(folder))
+    await server.services.terminals.repair()
+    assert (await client.get("/api/terminals"))["terminals"] == []
+    assert not folder.exists()
+
+
+def make(folder: Path) -> Path:
+    (folder / "work").mkdir(exist_ok=True)
+    return make_repo(folder / "work" / "repo")

@@ -24,7 +24,9 @@ def main(folder: str) -> None:
         startup.report({"error": error.strerror})
         return
     me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
-    loop = TerminalLoop(here, listener, shell, start["key_hash"], start.get("idle_limit"))
+    loop = TerminalLoop(
+        here, listener, shell, start["key_hash"], start.get("idle_limit"), start.get("keeps_output", False)
+    )
     about = {
         "version": VERSION,
         "keeper": me,

@@ -16,6 +16,7 @@ from bough.core.worktrees.config.parse import CONFIG_FILE
 from bough.core.worktrees.config.read import read_config
 from bough.core.worktrees.config.service import find_decision
 from bough.core.worktrees.creation import setup
+from bough.core.worktrees.ports import PortBlocks
 from bough.errors import BoughError, Unavailable
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
@@ -27,9 +28,10 @@ log = structlog.get_logger("bough.worktrees")
 class SetupJobs:
     """Holds the running setups by worktree."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, ports: PortBlocks) -> None:
         self._store = store
         self._settings = settings
+        self._ports = ports
         self._jobs: dict[str, asyncio.Task[Worktree]] = {}
 
     def start(self, repo: Repo, worktree: Worktree) -> None:
@@ -75,8 +77,9 @@ class SetupJobs:
             with contextlib.suppress(Unavailable):
                 await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
 
-        own = await self._own_setup(repo, worktree)
-        outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own)
+        ports = await self._ports.variables(worktree, repo)
+        own = await self._own_setup(repo, worktree, ports)
+        outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own, ports)
         errors = "\n".join(error for error in (worktree.setup_error, outcome.error) if error) or None
         if errors:
             log.warning("worktree_setup_failed", worktree=worktree.id, error=errors)
@@ -86,7 +89,7 @@ class SetupJobs:
             lambda: write(lambda change: records.update(change, worktree.id, **done)), "a setup", worktree=worktree.id
         )
 
-    async def _own_setup(self, repo: Repo, worktree: Worktree) -> setup.OwnSetup:
+    async def _own_setup(self, repo: Repo, worktree: Worktree, ports: dict[str, str]) -> setup.OwnSetup:
         """Returns what people allowed of the setup that the repository's own files ask for."""
         config = await asyncio.to_thread(read_config, worktree.path, repo.path)
         own = setup.OwnSetup(errors=[problem.text for problem in config.problems])
@@ -105,7 +108,7 @@ class SetupJobs:
         own.copies = config.copies
         if config.setup:
             try:
-                own.start = await prepare_command(self._store, self._settings, repo, worktree.path, {})
+                own.start = await prepare_command(self._store, self._settings, repo, worktree.path, ports)
                 own.commands = config.setup
             except (BoughError, OSError) as error:
                 own.errors.append(f"Setup of {CONFIG_FILE}: {error}")

@@ -51,9 +51,7 @@ async def test_an_agent_runs_nothing_by_itself(server: Running) -> None:
     session = await client.post(
         "/api/sessions", {"worktreeId": worktree["id"], "agent": "demo", "permissionMode": "allow-all"}
     )
-    task_id = await client.prompt(
-        session["id"], directive("agor_worktrees_run", worktreeId=worktree["id"], name="dev")
-    )
+    task_id = await client.prompt(session["id"], directive("agor_worktrees_run", worktreeId=worktree["id"], name="dev"))
     approval = await client.approval(session["id"])
     assert "echo up; sleep 600" in json.dumps(approval)
     at(worktree["path"], ".bough.toml").write_text('[run]\ndev = "touch stolen"\n')

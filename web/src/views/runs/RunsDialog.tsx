@@ -27,7 +27,9 @@ export function RunsDialog({ name, worktreeId, repoId, onClose }: Props) {
   const config = useRepoConfig(repoId, worktreeId, true);
   const [chosenId, setChosenId] = useState<string | null>(null);
   const chosen =
-    runs.find(({ id }) => id === chosenId) ?? runs.findLast(({ state }) => state === "running") ?? runs.at(-1);
+    runs.find(({ id }) => id === chosenId) ??
+    runs.findLast(({ state }) => state === "running") ??
+    runs.at(-1);
   const start = async (body: Parameters<typeof startRun>[1]) => {
     let started: Run | undefined;
     await runRequest(async () => {
@@ -36,38 +38,46 @@ export function RunsDialog({ name, worktreeId, repoId, onClose }: Props) {
     if (started) setChosenId(started.id);
   };
   return (
-    <Dialog open wide onClose={onClose} title={`Run in ${name}`} footer={<Button onClick={onClose}>Close</Button>}>
-      <QueryResult query={config}>
-        {(report) => <Commands report={report} runs={runs} start={start} choose={setChosenId} />}
-      </QueryResult>
-      <TypedCommand start={(command) => start({ command })} />
-      {runs.length > 0 && (
-        <section aria-label="What ran here">
-          <h3 className={css.heading}>What ran here</h3>
-          <ul className={css.runs}>
-            {runs.toReversed().map((run) => (
-              <li key={run.id} className={css.run}>
-                <button
-                  type="button"
-                  className={css.choose}
-                  aria-pressed={run.id === chosen?.id}
-                  onClick={() => setChosenId(run.id)}
-                >
-                  <code className={css.name}>{runName(run)}</code>
-                  <Badge tone={run.state === "running" ? "running" : run.code ? "failed" : "plain"}>
-                    {runState(run)}
-                  </Badge>
-                </button>
-                <span className={css.soft}>
-                  {run.startedBy}, <Time at={run.createdAt} />
-                </span>
-                <RunButtons run={run} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {chosen && <RunLog key={chosen.id} run={chosen} />}
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title={`Run in ${name}`}
+      footer={<Button onClick={onClose}>Close</Button>}
+    >
+      <div className={css.parts}>
+        <QueryResult query={config}>
+          {(report) => <Commands report={report} runs={runs} start={start} choose={setChosenId} />}
+        </QueryResult>
+        <TypedCommand start={(command) => start({ command })} />
+        {runs.length > 0 && (
+          <section aria-label="What ran here">
+            <h3 className={css.heading}>What ran here</h3>
+            <ul className={css.runs}>
+              {runs.toReversed().map((run) => (
+                <li key={run.id} className={css.run}>
+                  <button
+                    type="button"
+                    className={css.choose}
+                    aria-pressed={run.id === chosen?.id}
+                    onClick={() => setChosenId(run.id)}
+                  >
+                    <code className={css.name}>{runName(run)}</code>
+                    <Badge tone={run.state === "running" ? "running" : run.code ? "failed" : "plain"}>
+                      {runState(run)}
+                    </Badge>
+                  </button>
+                  <span className={css.soft}>
+                    {run.startedBy}, <Time at={run.createdAt} />
+                  </span>
+                  <RunButtons run={run} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {chosen && <RunLog key={chosen.id} run={chosen} />}
+      </div>
     </Dialog>
   );
 }
@@ -117,7 +127,8 @@ function Commands({
         <code>dev = "npm run dev"</code>, to start them here with one click.
       </p>
     );
-  if (report.decision !== "allowed") return <RepoConfigView repoId={report.repoId} worktreeId={report.worktreeId} />;
+  if (report.decision !== "allowed")
+    return <RepoConfigView repoId={report.repoId} worktreeId={report.worktreeId} />;
   return (
     <ul className={css.commands}>
       {report.run.map(({ name, command }) => {
@@ -167,7 +178,10 @@ function TypedCommand({ start }: { start: (command: string) => Promise<void> }) 
         if (command.trim() && !busy) void submit();
       }}
     >
-      <Field label="Another command" hint="Runs as the user of the server, without a sandbox. Serve at $PORT.">
+      <Field
+        label="Another command"
+        hint="Runs as the user of the server, without a sandbox. Serve at $PORT."
+      >
         <Input value={command} spellCheck={false} onChange={(event) => setCommand(event.target.value)} />
       </Field>
       <Button type="submit" busy={busy} disabled={!command.trim()}>

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { Run } from "@/api/types";
 import { isLocal, runLink, runState } from "./runs";
 
-const run = (fields: Partial<Run>) => ({ state: "running", code: null, answers: false, port: 20000, ...fields }) as Run;
+const run = (fields: Partial<Run>) =>
+  ({ state: "running", code: null, answers: false, port: 20000, ...fields }) as Run;
 
 test("a run's state is a few words", () => {
   expect(runState(run({}))).toBe("Running");

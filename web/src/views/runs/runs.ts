@@ -15,5 +15,9 @@ export function runState({ state, code, answers, port }: Run): string {
   if (state === "running") return answers ? `Serving at port ${port}` : "Running";
   if (state === "stopped") return "Stopped";
   if (state === "lost") return "Ended; nobody knows how";
-  return code === 0 ? "Ended" : code !== null && code < 0 ? `Ended by signal ${-code}` : `Failed with code ${code}`;
+  return code === 0
+    ? "Ended"
+    : code !== null && code < 0
+      ? `Ended by signal ${-code}`
+      : `Failed with code ${code}`;
 }

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import ChangingParams, Params, Tool, ToolContext
 from bough.api.mcp.tools.shared_wording import Id, quote
 from bough.core.runs.command import NewRun
@@ -83,7 +84,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "agor_worktrees_run",
         "Run a command that the repo names, such as its dev server. A person decides.",
         StartRun,
-        StartedRun,
+        results.RUN,
         _start,
         _start_claim,
         "change",
@@ -92,7 +93,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "agor_worktrees_run_log",
         "Read what a run command printed, and its port.",
         ReadRunLog,
-        RunOutput,
+        results.RUN_LOG,
         _read_log,
         only_rows=False,
     ),

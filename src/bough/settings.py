@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from bough.agents.network.hosts import parse_patterns
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Headless
 
 # Older variable names that work in addition to BOUGH_*.

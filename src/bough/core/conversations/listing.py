@@ -20,7 +20,7 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Store
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, NotFound
-from bough.model.conversation import Conversation, ConversationList, UnreadAgent
+from bough.model.agents.conversation import Conversation, ConversationList, UnreadAgent
 from bough.model.values.redaction import NOTHING_SECRET
 from bough.model.values.times import parse, written
 from bough.model.values.visible import visible

@@ -16,7 +16,7 @@ from bough.agents.errors import AgentLimited
 from bough.core.store import records
 from bough.core.store.sql import LIMITS, SESSIONS, TASKS
 from bough.core.store.transactions import Change
-from bough.model.limit import AgentLimit, ParkedTask
+from bough.model.agents.limit import AgentLimit, ParkedTask
 from bough.model.message import raw
 from bough.model.session import Session
 from bough.model.task import Task

@@ -116,7 +116,7 @@ class ConversationLists:
 def _checked(
     entry: CatalogEntry, listed: Sequence[ListedSession], folder: str | None, settings: Settings
 ) -> list[Conversation]:
-    """Returns what an agent listed, as far as it makes sense, each once, with the reason why one cannot be imported."""
+    """Returns the valid conversations of an agent's list, each once, with the reason why one cannot be imported."""
     root = Path(os.path.realpath(settings.root_path))
     conversations: dict[str, Conversation] = {}
     for session in listed:

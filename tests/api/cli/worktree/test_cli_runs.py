@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.api.cli.cli_program import Cli
-from tests.api.worktree_helpers import at, commit
+from tests.api.worktree_helpers import commit
 from tests.support.server import Running
 
 
@@ -37,4 +37,3 @@ async def test_a_typed_command_is_followed(server: Running, cli: Cli) -> None:
     assert (unnamed.code, "use --command" in unnamed.err) == (1, True)
     assert (await cli("worktree", "run", "@last", "dev", "--command", "true")).code == 2
     assert (await cli("worktree", "log", "@last", "none")).code == 1
-    assert at(server.root, "repo").is_dir()

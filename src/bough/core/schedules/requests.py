@@ -99,7 +99,7 @@ def checked_title(title: str) -> str:
 
 def checked_template(session: NewSession) -> NewSession:
     """Returns the new session of each run; raises `Invalid` for fields that a schedule must not hold."""
-    given = [
+    refused = [
         name
         for name, value in zip(
             NOT_IN_TEMPLATE,
@@ -108,10 +108,10 @@ def checked_template(session: NewSession) -> NewSession:
         )
         if value not in (None, {}, msgspec.UNSET)
     ]
-    if given:
+    if refused:
         raise Invalid(
             "bad_schedule",
-            f"The session of a schedule takes no {', '.join(given)}. The prompt is a field of the schedule itself.",
+            f"The session of a schedule takes no {', '.join(refused)}. The prompt is a field of the schedule itself.",
         )
     if session.repo_id is None and session.worktree_id is None:
         raise Invalid("repo_missing", "Say where the sessions work: send `session.repoId` or `session.worktreeId`.")

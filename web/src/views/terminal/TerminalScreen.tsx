@@ -39,9 +39,9 @@ function show(host: HTMLElement, terminalId: string, say: (text: string) => void
   const mayType = () => toReplay <= 0 && hasFocus();
   let size = "";
   const tellSize = () => {
-    const wanted = fit.proposeDimensions();
-    if (!wanted?.cols || !wanted.rows || `${wanted.cols}x${wanted.rows}` === size) return;
-    socket.resize(wanted.cols, wanted.rows);
+    const fitting = fit.proposeDimensions();
+    if (!fitting?.cols || !fitting.rows || `${fitting.cols}x${fitting.rows}` === size) return;
+    socket.resize(fitting.cols, fitting.rows);
   };
   const resize = (columns: number, rows: number) => {
     size = `${columns}x${rows}`;

@@ -23,7 +23,7 @@ class NewSchedule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     - `sessionId`, or `session`: the new session of each run, as `POST /api/sessions` takes it, without a prompt and
       variables. `{date}`, `{time}` and `{number}` are filled in its title and branch, and in the prompt.
     - `missed`: `run` makes up once for times that passed while no server ran, `skip` does not.
-    - `overlap`: `skip` leaves a time out while the previous run is not over, `run` does not."""
+    - `overlap`: `skip` leaves a time out while the previous run is still going, `run` does not."""
 
     prompt: str
     cron: str | None = None

@@ -13,7 +13,7 @@ from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.errors import Denied, Invalid
 from bough.model.session import Caller
-from bough.model.tree import Budget, TreeUsage
+from bough.model.trees.tree import Budget, TreeUsage
 from bough.model.values.times import now
 from bough.settings import Settings
 from bough.storage.backend import Tx

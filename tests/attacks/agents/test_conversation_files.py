@@ -128,7 +128,7 @@ async def test_comparing_holds_up_nobody(server: Running, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("conversation_id", ["--yolo", "-cnotify=['evil']", "../x", "a\nb", "\u202ea", "x" * 201])
 async def test_an_id_is_no_option(tmp_path: Path, conversation_id: str) -> None:
-    """H1, H4: A conversation whose id its agent's own terminal program would take for an option or a path is not listed
+    """H1, H3: A conversation whose id its agent's own terminal program would take for an option or a path is not listed
     for people, and no command with such an id is shown to them."""
     add_agent(tmp_path, "odd", ["{python}", "-m", "tests.attacks.agents.names_itself", conversation_id, str(tmp_path)])
     file = tmp_path / "data" / "agents" / "odd.toml"

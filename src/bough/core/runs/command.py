@@ -36,7 +36,7 @@ class NewRun(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedRun(msgspec.Struct, frozen=True):
     """The command as people see it, how it starts, the number of its port in the block, and whether it is confined."""
 
     command: str
@@ -63,7 +63,7 @@ def check_request(caller: Caller, new: NewRun) -> None:
 
 async def prepare(
     store: Store, settings: Settings, repo: Repo, worktree: Worktree, new: NewRun, first_port: int
-) -> Prepared:
+) -> PreparedRun:
     """Returns what to start. Raises `NotFound` for an unknown name, and `Conflict` for a command that no person has
     allowed, that has changed, or that cannot be confined as it must be."""
     config = await asyncio.to_thread(read_config, worktree.path, repo.path)
@@ -71,7 +71,7 @@ async def prepare(
     if new.command is not None:
         number = new.port or 0
         env = shell_env(os.environ) | ports | {"PORT": str(first_port + number)} | SCREEN
-        return Prepared(new.command, [person_shell(os.environ), "-c", new.command], env, number, confined=False)
+        return PreparedRun(new.command, [person_shell(os.environ), "-c", new.command], env, number, confined=False)
     named = next((item for item in config.run if item.name == new.name), None)
     if named is None:
         names = ", ".join(item.name for item in config.run) or "none"
@@ -92,4 +92,4 @@ async def prepare(
     extra = ports | {"PORT": str(first_port + named.port)} | SCREEN
     start = await prepare_command(store, settings, repo, worktree.path, extra)
     words = [*start.box, SHELL, "-c", named.command]
-    return Prepared(named.command, words, start.env | SCREEN, named.port, confined=start.unconfined is None)
+    return PreparedRun(named.command, words, start.env | SCREEN, named.port, confined=start.unconfined is None)

@@ -54,6 +54,7 @@ async def test_the_app_sees_nothing_of_bough(server: Running, previewed: tuple[J
     answer = await ask(
         server, host, cookie="bough_4100=secret; app=mine", authorization="Bearer bough_secret", te="trailers"
     )
+    assert answer.status_code == 200, answer.text
     asked = answer.json()
     assert (asked["cookie"], "authorization" in asked) == ("app=mine", False)
     assert (await ask(server, host, authorization="Bearer app")).json()["authorization"] == "Bearer app"

@@ -112,7 +112,9 @@ async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
     )
     assert "git init" in text
     await agent.refused("create_session", "path_outside_root", **arguments, workingDir="/usr")
-    await agent.refused("create_session", "folder_unconfirmed", **arguments, workingDir=str(server.repo("other") / ".git"))
+    await agent.refused(
+        "create_session", "folder_unconfirmed", **arguments, workingDir=str(server.repo("other") / ".git")
+    )
 
 
 async def test_send_to_session(server: Running, mcp: Mcp) -> None:

@@ -248,3 +248,19 @@ async def test_a_request_that_a_stop_cuts_off(process: ServerProcess) -> None:
     assert head.startswith("HTTP/1.1 503 ") and "application/json" in head
     error = json.loads(body)["error"]
     assert error["code"] == "shutting_down" and error["message"] and error["id"]
+
+
+async def test_a_stop_ends_event_streams(process: ServerProcess) -> None:
+    """A3, L1: A stop ends the streams of those who watch, so that it neither waits for them nor logs an error; they
+    reconnect from the last cursor they have."""
+    async with (
+        process.client() as client,
+        client.http.stream("GET", "/api/events", timeout=None) as watching,
+    ):
+        lines = watching.aiter_lines()
+        assert "event: stream.ready" in {await anext(lines), await anext(lines)}
+        stopping = asyncio.create_task(process.stop())
+        assert "event: stream.gap" not in [line async for line in lines]
+        assert await stopping == 0
+    log = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
+    assert [line["event"] for line in log if line["level"] == "error"] == []

@@ -109,7 +109,7 @@ async def test_it_ends_with_its_worktree(server: Running) -> None:
 
 
 async def test_it_survives_a_killed_server(tmp_path: Path) -> None:
-    """Y1: A terminal goes on while no server runs, and the next server shows what it printed."""
+    """Y1: A terminal continues while no server runs, and the next server shows what it printed."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make(tmp_path))
@@ -158,7 +158,7 @@ async def test_a_viewer_that_confirms_nothing_is_sent_little(server: Running) ->
             while len(stuck.printed) <= UNCONFIRMED:
                 await stuck.step(confirm=False)
         assert len(stuck.printed) <= UNCONFIRMED + MOST
-        # Once it confirms, it goes on with what is still held.
+        # Once it confirms, it continues with what is still held.
         await stuck.say(ack=len(stuck.printed))
         await stuck.until("done")
         await stuck.until_notice("skipped")

@@ -13,6 +13,7 @@ import { NeedsYou } from "./NeedsYou";
 import { Queued, Running } from "./RunningAndQueued";
 import { describeNeeds, type HomeData, isFirstRun, unreadSessionIds } from "./summaries";
 import { Totals, Trees } from "./TreesAndTotals";
+import { UsageReport } from "./usage/UsageReport";
 import { useItemKeys } from "./useItemKeys";
 
 export default function Home() {
@@ -142,6 +143,7 @@ function Page({ home }: { home: HomeData }) {
               <h2 id="home-totals">Usage</h2>
             </header>
             <Totals totals={home.totals} />
+            <UsageReport />
           </section>
         </div>
       </div>

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bough.model.sandbox import SandboxProfile
+from bough.model.agents.sandbox import SandboxProfile
 from bough.model.session import MODES
 from tests.attacks.sandbox.box_agents import available, make_home, needs_sandbox
 from tests.attacks.sandbox.escaping import SECRET

@@ -77,7 +77,7 @@ class TerminalLink:
         await self._drain()
 
     async def close(self) -> None:
-        """Leaves. The shell goes on."""
+        """Detaches. The shell keeps running."""
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()

@@ -31,7 +31,7 @@ PATIENCE = 5.0
 """Seconds that the shell waits for viewers of which none reads. They then skip what is no longer held."""
 MOST_VIEWERS = 32
 UNREADABLE = (ValueError, KeyError, TypeError)
-"""What a frame of a wrong form raises."""
+"""The errors that a malformed frame raises."""
 
 
 class TerminalLoop:
@@ -65,7 +65,7 @@ class TerminalLoop:
         self._selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
 
     def run(self) -> None:
-        """Runs to the end."""
+        """Runs until the shell has ended and its viewers have been told."""
         while not self._over():
             self._watch()
             for key, _ in self._selector.select(self._patience(time.monotonic())):
@@ -175,7 +175,7 @@ class TerminalLoop:
             viewer.welcome(self._shell.columns, self._shell.rows)
 
     def _act(self, frame: Frame) -> None:
-        """Does what a viewer asks for."""
+        """Carries out a viewer's request."""
         self._active_at = time.monotonic()
         if frame.head.kind == protocol.INPUT:
             self._shell.put(frame.payload)

@@ -1,4 +1,4 @@
-"""Asks an agent for the conversations that it holds, and has it tell one again. The agent is started for this, in its
+"""Asks an agent for the conversations that it holds, and has it replay one. The agent is started for this, in its
 sandbox, works for no session, and is ended afterwards."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LATE_UPDATES = 0.5
 
 
 class _Reading(Handshake):
-    """A handshake that passes on what the agent tells."""
+    """A handshake that passes on what the agent replays."""
 
     def __init__(self, link: Link) -> None:
         super().__init__(link, Steps(), lambda _update: False)
@@ -78,7 +78,7 @@ class AgentReader:
     async def load(
         self, entry: CatalogEntry, place: Session, conversation_id: str, env: dict[str, str], limit: int
     ) -> TurnCollector:
-        """Returns the turns of a conversation as its agent tells them. Raises `Conflict` if the agent cannot."""
+        """Returns the turns of a conversation as its agent replays them. Raises `Conflict` if the agent cannot."""
         await repository_trust.check(self._store, entry, place)
         async with self._opened(place, entry, env) as (reading, can, prepared):
             if not can.load:

@@ -22,7 +22,7 @@ from bough.core.store.sql import CONVERSATIONS, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import shown_state, store_state
 from bough.errors import AgentFailed, BoughError, Conflict, Denied
-from bough.model.conversation import CaughtUp
+from bough.model.agents.conversation import CaughtUp
 from bough.model.message import notice, raw
 from bough.model.session import Caller, Session
 from bough.model.task import IN_FLIGHT, Task

@@ -25,7 +25,7 @@ from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.session_folders import check_session_folder, folder_warnings
 from bough.errors import Conflict, Denied, Invalid
 from bough.git.working_copy.folder_state import state as git_state
-from bough.model.conversation import Conversation, ImportedSession
+from bough.model.agents.conversation import Conversation, ImportedSession
 from bough.model.message import raw
 from bough.model.repo import Repo, Worktree
 from bough.model.session import CallbackConfig, Caller

@@ -20,7 +20,7 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Store
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, NotFound
-from bough.model.conversation import Conversation, ConversationList, UnreadAgent
+from bough.model.agents.conversation import Conversation, ConversationList, UnreadAgent
 from bough.model.values.redaction import NOTHING_SECRET
 from bough.model.values.times import parse, written
 from bough.model.values.visible import visible
@@ -116,7 +116,7 @@ class ConversationLists:
 def _checked(
     entry: CatalogEntry, listed: Sequence[ListedSession], folder: str | None, settings: Settings
 ) -> list[Conversation]:
-    """Returns what an agent listed, as far as it makes sense, each once, with the reason why one cannot be imported."""
+    """Returns the valid conversations of an agent's list, each once, with the reason why one cannot be imported."""
     root = Path(os.path.realpath(settings.root_path))
     conversations: dict[str, Conversation] = {}
     for session in listed:

@@ -78,7 +78,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 def checked_timing(cron: str | None, at: str | None, timezone: str, moment: str) -> Timing:
-    """Returns when a schedule is due; raises `Invalid` if that is nonsense or over."""
+    """Returns when a schedule is due; raises `Invalid` if its times are malformed or have passed."""
     times.checked_zone(timezone)
     if (cron is None) == (at is None):
         raise Invalid("bad_schedule", "Give either `cron`, for repeated runs, or `at`, for a single one.")

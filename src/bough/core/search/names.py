@@ -17,8 +17,8 @@ from bough.core.store.short_ids import Table, find_id
 from bough.core.store.sql import NAMES, RACES
 from bough.core.store.transactions import Store
 from bough.errors import Conflict, Invalid, NotFound
-from bough.model.race import RaceRow
 from bough.model.session import Caller
+from bough.model.trees.race import RaceRow
 from bough.model.values import ids
 from bough.storage.backend import Tx
 from bough.storage.queries import Query

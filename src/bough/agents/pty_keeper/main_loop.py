@@ -101,10 +101,10 @@ class TerminalLoop:
             if self._shell.waiting < INPUT_LIMIT:
                 events |= selectors.EVENT_READ
             self._set_events(viewer.sock, events, functools.partial(self._serve, viewer))
-        wanted = selectors.EVENT_WRITE if self._shell.waiting else 0
+        events = selectors.EVENT_WRITE if self._shell.waiting else 0
         if not self._stalled(now):
-            wanted |= selectors.EVENT_READ
-        self._set_events(self._shell.fd, 0 if self._shell.hung_up else wanted, self._move)
+            events |= selectors.EVENT_READ
+        self._set_events(self._shell.fd, 0 if self._shell.hung_up else events, self._move)
 
     def _stalled(self, now: float) -> bool:
         """Whether the shell has to wait, because every viewer is behind and one of them still reads."""
@@ -165,8 +165,8 @@ class TerminalLoop:
     def _welcome(self, viewer: Viewer, frame: Frame) -> None:
         hello: dict[str, Any] = frame.text() if frame.head.kind == frames.HELLO else {}
         key = hello.get("key")
-        given = hashlib.sha256(key.encode(errors="replace") if isinstance(key, str) else b"").hexdigest()
-        if not hmac.compare_digest(given, self._key_hash):
+        key_hash = hashlib.sha256(key.encode(errors="replace") if isinstance(key, str) else b"").hexdigest()
+        if not hmac.compare_digest(key_hash, self._key_hash):
             viewer.refuse("denied", "This keeper serves only the server that started it.")
         elif hello.get("version") != protocol.VERSION:
             viewer.refuse("version", f"This terminal was opened by another version of Bough ({protocol.VERSION}).")

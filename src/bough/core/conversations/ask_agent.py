@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 
-from bough.agents.acp.answers import Capabilities, ListedSession
+from bough.agents.acp.answers import Capabilities, ListedConversation
 from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
@@ -59,13 +59,13 @@ class AgentReader:
         self._agents = agents
         self._gate = asyncio.Semaphore(AT_ONCE)
 
-    async def list(self, entry: CatalogEntry, folder: str | None) -> list[ListedSession]:
+    async def list(self, entry: CatalogEntry, folder: str | None) -> list[ListedConversation]:
         """Returns the conversations that an agent lists, of one folder or of all. Raises `Conflict` if it does not."""
         place = reading_session(entry, str(self._settings.root_path))
         async with self._opened(place, entry, {}) as (reading, can, _):
             if not can.list:
                 raise Conflict("conversations_unlisted", f"{entry.title} does not list its conversations.")
-            listed: list[ListedSession] = []
+            listed: list[ListedConversation] = []
             cursor: str | None = None
             for _ in range(MOST_PAGES):
                 page = await reading.client.list_sessions(folder, cursor)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import ListedSession
+from bough.agents.acp.answers import ListedConversation
 from bough.agents.catalog import Catalog, CatalogEntry
 from bough.core.conversations import history_files
 from bough.core.conversations.ask_agent import AgentReader
@@ -95,7 +95,7 @@ class ConversationLists:
         data = self._settings.data_path
         if entry.conversations.list_files:
             files = await asyncio.to_thread(history_files.list_files, entry, {}, data)
-            listed = [ListedSession(file.id, file.folder, file.title, file.updated_at) for file in files]
+            listed = [ListedConversation(file.id, file.folder, file.title, file.updated_at) for file in files]
         else:
             listed = await self._reader.list(entry, folder)
         conversations = await asyncio.to_thread(_checked, entry, listed, folder, self._settings)
@@ -114,7 +114,7 @@ class ConversationLists:
 
 
 def _checked(
-    entry: CatalogEntry, listed: Sequence[ListedSession], folder: str | None, settings: Settings
+    entry: CatalogEntry, listed: Sequence[ListedConversation], folder: str | None, settings: Settings
 ) -> list[Conversation]:
     """Returns the valid conversations of an agent's list, each once, with the reason why one cannot be imported."""
     root = Path(os.path.realpath(settings.root_path))

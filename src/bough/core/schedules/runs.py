@@ -34,7 +34,7 @@ MOST_RUNS = 200
 BUSY_WITHIN = 600.0
 # The number of failures in a row after which a schedule is paused.
 MOST_FAILURES = 5
-STILL_OPEN = "The previous run is not over."
+STILL_OPEN = "The previous run is still going."
 
 
 class _Author(msgspec.Struct):

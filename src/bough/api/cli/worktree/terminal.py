@@ -28,8 +28,8 @@ def terminal(
 ) -> int:
     """Open your own shell in a worktree, or attach to the newest one that is open there; Ctrl-] detaches.
 
-    It goes on when you detach, close the window or restart the server. It ends with `exit`, with --end, and with its
-    worktree. Admins only: what you type there is bounded by no sandbox and no rule.
+    It keeps running when you detach, close the window or restart the server. It ends with `exit`, with --end, and with
+    its worktree. Admins only: what you type there is limited by no sandbox and no rule.
     """
     if end is not None:
         ctx.show(

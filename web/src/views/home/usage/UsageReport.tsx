@@ -13,7 +13,7 @@ import { Skeleton } from "@/ui/feedback/Placeholders";
 import { dayName, MEASURES, type Measure, niceCeiling, type UsageGroup } from "./measures";
 import css from "./Usage.module.css";
 
-type Usage = components["schemas"]["Usage"];
+type Usage = components["schemas"]["UsageReport"];
 type Grouping = Usage["by"];
 
 const GROUPINGS: { by: Grouping; name: string; column: string }[] = [

@@ -13,7 +13,7 @@ from bough.core.overview.tour import Tour, TourRemoved
 from bough.core.overview.usage import first_midnight
 from bough.errors import Invalid
 from bough.model.views.home import Home, Sidebar
-from bough.model.views.usage import GROUPINGS, Usage
+from bough.model.views.usage import GROUPINGS, UsageReport
 
 TimeZone = Annotated[
     int,
@@ -45,7 +45,7 @@ async def get_usage(
         QueryParameter(description="The first day, such as `2026-11-01`, or a number of days, such as `30d`."),
     ] = None,
     tz: TimeZone = 0,
-) -> Response[Usage]:
+) -> Response[UsageReport]:
     grouping = GROUPINGS.get(by)
     if grouping is None:
         raise Invalid("bad_grouping", f"Usage cannot be grouped by {by[:40]!r}. Use one of: {', '.join(GROUPINGS)}.")

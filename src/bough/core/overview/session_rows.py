@@ -52,9 +52,9 @@ class _Row(msgspec.Struct):
 
 async def read_sessions(tx: Tx, session_ids: Iterable[str]) -> dict[str, HomeSession]:
     """Returns sessions by id, without those that are gone."""
-    wanted = list(dict.fromkeys(session_ids))
-    rows = await tx.all(HOME.sessions, _Row, ids=wanted) if wanted else []
-    redactors = await redactors_of(tx, wanted)
+    listed_ids = list(dict.fromkeys(session_ids))
+    rows = await tx.all(HOME.sessions, _Row, ids=listed_ids) if listed_ids else []
+    redactors = await redactors_of(tx, listed_ids)
     return {row.id: _session(row, redactors[row.id]) for row in rows}
 
 

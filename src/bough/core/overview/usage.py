@@ -10,7 +10,7 @@ from bough.core.store.transactions import Store
 from bough.errors import Invalid
 from bough.model.values.times import parse, quarter, written
 from bough.model.views.home import TurnUsage
-from bough.model.views.usage import Grouping, Usage, UsageGroup
+from bough.model.views.usage import Grouping, UsageGroup, UsageReport
 from bough.storage.backend import Tx
 
 # Days are summed up from quarter hours: at most some 35,000 rows.
@@ -34,7 +34,7 @@ class UsageReports:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def get(self, by: Grouping, since: str, midnight: str) -> Usage:
+    async def get(self, by: Grouping, since: str, midnight: str) -> UsageReport:
         """Returns usage since a time by groups; days begin at the hour of `midnight`, which is that of today."""
         return await self._store.read(lambda tx: _read(tx, by, since, midnight), long=True)
 
@@ -67,7 +67,7 @@ def _local_day(midnight: datetime) -> date:
     return (midnight + timedelta(hours=12)).date()
 
 
-async def _read(tx: Tx, by: Grouping, since: str, midnight: str) -> Usage:
+async def _read(tx: Tx, by: Grouping, since: str, midnight: str) -> UsageReport:
     total = await tx.one(USAGE.total, TurnUsage, since=quarter(since))
     assert total is not None
     if by == "day":
@@ -85,7 +85,7 @@ async def _read(tx: Tx, by: Grouping, since: str, midnight: str) -> Usage:
         total.tokens - sum(group.tokens for group in groups),
         max(total.cost - sum(group.cost for group in groups), 0.0) if by != "day" else 0.0,
     )
-    return Usage(by=by, since=since, groups=groups, rest=rest, total=total)
+    return UsageReport(by=by, since=since, groups=groups, rest=rest, total=total)
 
 
 def _days(rows: list[_Quarter], since: str, midnight: str) -> list[UsageGroup]:

@@ -20,7 +20,7 @@ class UsageGroup(TurnUsage, kw_only=True):
     name: str
 
 
-class Usage(msgspec.Struct, rename="camel"):
+class UsageReport(msgspec.Struct, rename="camel"):
     """Usage since the beginning of a day. Days come in order and include those without turns; other groups come by
     tokens, the largest first, and `rest` sums up those that are left out."""
 

@@ -10,7 +10,7 @@ from bough.core.state.enqueue import enqueue
 from bough.core.state.reports import callbacks
 from bough.core.state.reports.quote_sessions import quoted
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, CALLS, TASKS
+from bough.core.store.sql import APPROVALS, CALLS, TASKS, TREES
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Invalid
 from bough.model.approval import NETWORK_KIND, Approval
@@ -104,6 +104,9 @@ async def decided(
         outcome=None if allowed else raw(denial(approval, by_person)),
         now=change.now,
     )
+    if by_person:
+        session = await records.session(change.tx, approval.session_id)
+        await change.tx.run(TREES.attend, root=session.root_session_id, now=change.now)
     await show_running(change, approval.session_id, call.task_id)
     change.tx.notify(CHANNEL_APPROVALS, approval.id)
 

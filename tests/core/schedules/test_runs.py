@@ -230,3 +230,18 @@ async def test_a_run_has_its_authors_rights_of_today(server: Running) -> None:
 async def _is_over(server: Running, session_id: str) -> bool:
     tasks = (await server.client.get(f"/api/sessions/{session_id}/tasks"))["tasks"]
     return all(task["status"] == "completed" for task in tasks)
+
+
+async def test_a_time_that_passes_while_it_is_stored(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J1: A single time that was accepted, and passes before the database has stored it, is run once. A repeat of the
+    request is answered although its time has passed by then."""
+    clock = FalseClock(server)
+    session_id = await open_session(server)
+    passed = written(parse(now()) - timedelta(minutes=1))
+    body = {"prompt": "[[say late]]", "at": passed, "sessionId": session_id, "idempotencyKey": "k"}
+    with monkeypatch.context() as slow:
+        slow.setattr("bough.core.schedules.service.now", lambda: written(parse(passed) - timedelta(minutes=1)))
+        schedule = await server.client.post("/api/schedules", body)
+    assert await server.client.post("/api/schedules", body) == schedule
+    await clock.move(minutes=1)
+    assert [(run["slot"], run["status"]) for run in await runs(server, schedule)] == [(passed, "started")]

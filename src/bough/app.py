@@ -38,6 +38,7 @@ from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
+from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
 from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
@@ -75,7 +76,6 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
-from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from bough.agents.network.hosts import parse_patterns
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Headless
 
 # Older variable names that work in addition to BOUGH_*.
@@ -147,7 +147,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(
             ge=0,
             description="Minutes without output and processor time of its agent after which a turn is shown as "
-            "stalled; waiting for an approval does not count. 0 never does.",
+            "stalled; waiting for an approval does not count. 0 turns this off.",
         ),
     ] = 10
     loop_after: Annotated[
@@ -155,7 +155,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(
             ge=0,
             description="Number of repetitions of the same tool call with the same arguments after which a turn is "
-            "shown as looping; 0 never does.",
+            "shown as looping; 0 turns this off.",
         ),
     ] = 10
     nudge_stuck: Annotated[
@@ -170,7 +170,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(
             ge=0,
             description="Minutes after which a turn that stays stalled or looping is stopped and the queue paused, "
-            "counted from its last sign of life or from the time when the loop was noticed; 0 stops none.",
+            "counted from its last sign of life or from the time when the loop was noticed; 0 turns this off.",
         ),
     ] = 0
     headless: Annotated[
@@ -207,13 +207,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         ),
     ] = False
     max_terminals: Annotated[
-        int, Meta(ge=0, description="Maximum number of open terminals; 0 lets nobody open one.")
+        int, Meta(ge=0, description="Maximum number of open terminals; 0 turns terminals off.")
     ] = 16
     terminal_idle_timeout: Annotated[
         float,
         Meta(
             ge=0,
-            description="Hours after which a terminal ends that nobody looks at and that prints nothing; 0 keeps it.",
+            description="Hours without viewers and output after which a terminal ends; 0 means never.",
         ),
     ] = 72
     sandbox: Annotated[

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]

@@ -193,8 +193,8 @@ async def test_the_id_of_a_request(process: ServerProcess) -> None:
         for path in ("/api/health", "/api/sessions", "/nowhere", "/mcp/", "/metrics"):
             answers = [await client.http.get(path) for _ in range(2)]
             assert len({answer.headers["x-request-id"] for answer in answers}) == 2
-        given = await client.http.get(f"/api/tasks/{NOBODY}", headers={"x-request-id": "trace-1.a:b"})
-        assert given.headers["x-request-id"] == given.json()["error"]["id"] == "trace-1.a:b"
+        traced = await client.http.get(f"/api/tasks/{NOBODY}", headers={"x-request-id": "trace-1.a:b"})
+        assert traced.headers["x-request-id"] == traced.json()["error"]["id"] == "trace-1.a:b"
         for strange in ("x" * 129, "a b", "<script>", "\x1b[2J", ""):
             answer = await client.http.get("/api/health", headers={"x-request-id": strange})
             assert answer.headers["x-request-id"] not in ("", strange)

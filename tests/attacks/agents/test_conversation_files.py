@@ -111,9 +111,9 @@ async def test_comparing_holds_up_nobody(server: Running, monkeypatch: pytest.Mo
     """H3: What an agent says that its conversation holds is compared with Bough's prompts beside the event loop."""
     threads: list[threading.Thread] = []
 
-    def compared(*given: Any) -> Any:
+    def compared(*arguments: Any) -> Any:
         threads.append(threading.current_thread())
-        return new_turns(*given)
+        return new_turns(*arguments)
 
     new_turns = catch_up.new_turns
     monkeypatch.setattr(catch_up, "new_turns", compared)

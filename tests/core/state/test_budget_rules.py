@@ -13,7 +13,7 @@ from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.errors import Denied, Invalid
 from bough.model.session import Caller
-from bough.model.tree import Budget, TreeUsage
+from bough.model.trees.tree import Budget, TreeUsage
 from bough.settings import Settings
 from bough.storage.backend import Tx
 from tests.core.state.database_rows import StoredRows

@@ -31,7 +31,7 @@ PATIENCE = 5.0
 """Seconds that the shell waits for viewers of which none reads. They then skip what is no longer held."""
 MOST_VIEWERS = 32
 UNREADABLE = (ValueError, KeyError, TypeError)
-"""What a frame of a wrong form raises."""
+"""The errors that a malformed frame raises."""
 
 
 class TerminalLoop:
@@ -65,7 +65,7 @@ class TerminalLoop:
         self._selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
 
     def run(self) -> None:
-        """Runs to the end."""
+        """Runs until the shell has ended and its viewers have been told."""
         while not self._over():
             self._watch()
             for key, _ in self._selector.select(self._patience(time.monotonic())):
@@ -101,10 +101,10 @@ class TerminalLoop:
             if self._shell.waiting < INPUT_LIMIT:
                 events |= selectors.EVENT_READ
             self._set_events(viewer.sock, events, functools.partial(self._serve, viewer))
-        wanted = selectors.EVENT_WRITE if self._shell.waiting else 0
+        events = selectors.EVENT_WRITE if self._shell.waiting else 0
         if not self._stalled(now):
-            wanted |= selectors.EVENT_READ
-        self._set_events(self._shell.fd, 0 if self._shell.hung_up else wanted, self._move)
+            events |= selectors.EVENT_READ
+        self._set_events(self._shell.fd, 0 if self._shell.hung_up else events, self._move)
 
     def _stalled(self, now: float) -> bool:
         """Whether the shell has to wait, because every viewer is behind and one of them still reads."""
@@ -165,8 +165,8 @@ class TerminalLoop:
     def _welcome(self, viewer: Viewer, frame: Frame) -> None:
         hello: dict[str, Any] = frame.text() if frame.head.kind == frames.HELLO else {}
         key = hello.get("key")
-        given = hashlib.sha256(key.encode(errors="replace") if isinstance(key, str) else b"").hexdigest()
-        if not hmac.compare_digest(given, self._key_hash):
+        key_hash = hashlib.sha256(key.encode(errors="replace") if isinstance(key, str) else b"").hexdigest()
+        if not hmac.compare_digest(key_hash, self._key_hash):
             viewer.refuse("denied", "This keeper serves only the server that started it.")
         elif hello.get("version") != protocol.VERSION:
             viewer.refuse("version", f"This terminal was opened by another version of Bough ({protocol.VERSION}).")
@@ -175,7 +175,7 @@ class TerminalLoop:
             viewer.welcome(self._shell.columns, self._shell.rows)
 
     def _act(self, frame: Frame) -> None:
-        """Does what a viewer asks for."""
+        """Carries out a viewer's request."""
         self._active_at = time.monotonic()
         if frame.head.kind == protocol.INPUT:
             self._shell.put(frame.payload)

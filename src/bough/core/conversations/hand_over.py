@@ -12,7 +12,7 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.session_folders import require_folder
 from bough.errors import Conflict, Denied
-from bough.model.conversation import TerminalCommand
+from bough.model.agents.conversation import TerminalCommand
 from bough.model.session import Caller, Session
 from bough.settings import Settings
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import ListedSession
+from bough.agents.acp.answers import ListedConversation
 from bough.agents.catalog import Catalog, CatalogEntry
 from bough.core.conversations import history_files
 from bough.core.conversations.ask_agent import AgentReader
@@ -20,7 +20,7 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Store
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, NotFound
-from bough.model.conversation import Conversation, ConversationList, UnreadAgent
+from bough.model.agents.conversation import Conversation, ConversationList, UnreadAgent
 from bough.model.values.redaction import NOTHING_SECRET
 from bough.model.values.times import parse, written
 from bough.model.values.visible import visible
@@ -95,7 +95,7 @@ class ConversationLists:
         data = self._settings.data_path
         if entry.conversations.list_files:
             files = await asyncio.to_thread(history_files.list_files, entry, {}, data)
-            listed = [ListedSession(file.id, file.folder, file.title, file.updated_at) for file in files]
+            listed = [ListedConversation(file.id, file.folder, file.title, file.updated_at) for file in files]
         else:
             listed = await self._reader.list(entry, folder)
         conversations = await asyncio.to_thread(_checked, entry, listed, folder, self._settings)
@@ -114,9 +114,9 @@ class ConversationLists:
 
 
 def _checked(
-    entry: CatalogEntry, listed: Sequence[ListedSession], folder: str | None, settings: Settings
+    entry: CatalogEntry, listed: Sequence[ListedConversation], folder: str | None, settings: Settings
 ) -> list[Conversation]:
-    """Returns what an agent listed, as far as it makes sense, each once, with the reason why one cannot be imported."""
+    """Returns the valid conversations of an agent's list, each once, with the reason why one cannot be imported."""
     root = Path(os.path.realpath(settings.root_path))
     conversations: dict[str, Conversation] = {}
     for session in listed:

@@ -42,6 +42,7 @@ from bough.core.transcripts.recorder import Recorder
 from bough.errors import AgentFailed
 from bough.model.message import raw
 from bough.model.session import PermissionMode, Session
+from bough.model.values import own_tokens
 from bough.model.values.ids import new_id
 from bough.model.values.redaction import Redactor, redactor_for
 from bough.settings import Settings
@@ -160,7 +161,7 @@ class AgentPool:
                 id=keeper_id,
                 session_id=session.id,
                 made_of=made_of,
-                token_hash=agent_tokens.hashed(token),
+                token_hash=own_tokens.hashed(token),
                 secrets=raw(secrets),
                 now=change.now,
             )

@@ -22,9 +22,9 @@ from bough.git.paths import is_folder
 from bough.git.refs.checkpoint_refs import drop
 from bough.git.safe.permissions import forget, register_bare
 from bough.git.working_copy.folder_state import InspectedFolder, inspect, top_level
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.message import raw
 from bough.model.repo import Repo
-from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
 from bough.model.values.times import now

@@ -13,7 +13,7 @@ from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, 
 from bough.core.events.wait import Wait, Waited
 from bough.core.state.limits.budgets import BudgetBody
 from bough.core.trees.branch import Branched, NewBranch
-from bough.model.tree import Budget, Callback, Tree, TreeUsage
+from bough.model.trees.tree import Budget, Callback, Tree, TreeUsage
 
 DOC = errors(403, 404, 409, 413, 429)
 

@@ -59,17 +59,17 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
         return claim.reason_to_ask
     mode = await lowest_mode(tx, session)
     own = _rank(catalog, session.agent, mode)
-    who = f"{mode}, the mode of the session that wants this"
+    own_mode = f"{mode}, the mode of the session that wants this"
     if claim.mode is not None:
         agent = claim.agent or (target.agent if target else session.agent)
         if _rank(catalog, agent, claim.mode) > own:
-            return f"Mode {claim.mode} of {agent} grants more than {who}."
+            return f"Mode {claim.mode} of {agent} grants more than {own_mode}."
     if claim.sets_up and own < TOP and await _sets_up(tx, claim.repo or session.repo_id):
         return "A new worktree runs the repository's own command, on files that the session may have written."
     servers = claim.servers
     if target is not None and target.id != session.id:
         if not claim.inherits and _rank(catalog, target.agent, target.permission_mode) > own:
-            return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {who}."
+            return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {own_mode}."
         if claim.inherits or claim.commands:
             if own < TOP and await session_env(tx, target.id) != await session_env(tx, session.id):
                 return f"It would work in the environment of session {target.id}, which this session was not given."

@@ -109,10 +109,10 @@ async def decided(
 
 
 def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
-    who = "A person has denied this" if by_person else "This was denied"
+    sentence = "A person has denied this" if by_person else "This was denied"
     reason = because(approval) if by_person else approval.reason
     why = f": {reason.rstrip('.')}." if reason else "."
-    return {"code": "call_denied", "message": f"{who}{why} Do not try it again in another way; go on without it."}
+    return {"code": "call_denied", "message": f"{sentence}{why} Do not try it again in another way; go on without it."}
 
 
 def because(approval: Approval) -> str | None:

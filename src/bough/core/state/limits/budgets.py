@@ -13,7 +13,7 @@ from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import LIMIT_KIND, Approval
 from bough.model.session import Caller, Session
 from bough.model.task import Task
-from bough.model.tree import Budget, TreeUsage
+from bough.model.trees.tree import Budget, TreeUsage
 from bough.settings import Settings
 from bough.storage.backend import Tx
 

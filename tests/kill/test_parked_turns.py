@@ -12,6 +12,7 @@ from tests.support.eventually import eventually
 from tests.support.faults.crashing_server import CLOCK
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
+from tests.support.server_forker import forking
 
 LIMIT = "You have hit your usage limit. Try again in 3600s."
 # Half of the limit, and more than all of it with what is added at random.
@@ -45,8 +46,10 @@ async def test_a_parked_turn_is_resumed_once_by_the_clock(tmp_path: Path, databa
     reached the time, and resumes the turn once if it has; a clock that is set back afterwards resumes nothing."""
     add_limited_agent(tmp_path / "data")
     flags = ("--database", database_url)
-    module = "tests.support.faults.crashing_server"
-    async with ServerProcess(tmp_path / "data", tmp_path / "work", flags, module=module) as server:
+    async with (
+        forking({}) as forker,
+        ServerProcess(tmp_path / "data", tmp_path / "work", flags, forker=forker) as server,
+    ):
         folder = make_repo(server.root / "repo")
         async with server.client() as client:
             repo_id = (await client.repo(folder))["id"]

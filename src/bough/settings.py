@@ -110,8 +110,8 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     stop_agents: Annotated[
         bool,
         Meta(
-            description="Whether running agents and terminals end with the server; otherwise their keepers keep them "
-            "running."
+            description="Whether running agents, terminals and runs end with the server; otherwise their keepers keep "
+            "them running."
         ),
     ] = False
     max_deaths: Annotated[
@@ -216,6 +216,17 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             description="Hours without viewers and output after which a terminal ends; 0 means never.",
         ),
     ] = 72
+    worktree_ports: Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9]{1,5}-[0-9]{1,5}$",
+            description="Range of ports from which each worktree gets a block of ten for its own programs.",
+            extra={"expected": "a range of at least ten ports, such as 20000-29999"},
+        ),
+    ] = "20000-29999"
+    max_runs: Annotated[
+        int, Meta(ge=0, description="Maximum number of commands that run in worktrees; 0 lets nobody run one.")
+    ] = 32
     sandbox: Annotated[
         Sandbox,
         Meta(
@@ -334,12 +345,26 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         return _paths(self.sandbox_write)
 
     @property
+    def worktree_port_range(self) -> tuple[int, int]:
+        """The first and the last port for worktrees."""
+        return parse_port_range(self.worktree_ports)
+
+    @property
     def agent_env_names(self) -> list[str]:
         return [name.strip() for name in self.agent_env.split(",") if name.strip()]
 
     @property
     def root_path(self) -> Path:
         return Path(self.workspace_root or "~").expanduser().absolute()
+
+
+def parse_port_range(text: str) -> tuple[int, int]:
+    """Returns the first and the last port of a range. Raises ValueError unless it has room for a block."""
+    low, _, high = text.partition("-")
+    first, last = int(low), int(high)
+    if not 1024 <= first <= last - 9 <= 65526:
+        raise ValueError(f"{text} is not a range of at least ten ports from 1024 to 65535")
+    return first, last
 
 
 def _paths(text: str) -> list[str]:

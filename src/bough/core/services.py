@@ -35,6 +35,7 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
@@ -95,6 +96,7 @@ class Services:
     repo_configs: RepoConfigs
     worktrees: Worktrees
     terminals: Terminals
+    runs: Runs
     finishing: Finishing
     cleanups: Cleanups
     sweeps: Sweeps

@@ -22,7 +22,8 @@ def main(folder: str) -> None:
     except OSError as error:
         startup.report({"error": error.strerror})
         return
-    loop = TerminalLoop(here, listener, shell, start["key_hash"], start.get("idle_limit"))
+    keeps_output = start.get("keeps_output", False)
+    loop = TerminalLoop(here, listener, shell, start["key_hash"], start.get("idle_limit"), keeps_output)
     command = start["command"]
     del start
     if startup.announce(here, VERSION, shell.process, command):

@@ -1,5 +1,6 @@
 """Moves bytes between a shell and its viewers until the shell and everything that it started are gone."""
 
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -38,13 +39,20 @@ class TerminalLoop:
     """Runs until the shell has ended: by itself, on request, after the idle limit, or because the folder is gone."""
 
     def __init__(
-        self, folder: int, listener: socket.socket, shell: Shell, key_hash: str, idle_limit: float | None
+        self,
+        folder: int,
+        listener: socket.socket,
+        shell: Shell,
+        key_hash: str,
+        idle_limit: float | None,
+        keeps_output: bool = False,
     ) -> None:
         self._folder = folder
         self._listener = listener
         self._shell = shell
         self._key_hash = key_hash
         self._idle_limit = idle_limit
+        self._keeps_output = keeps_output
         self._me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
         self._scrollback = Scrollback()
         self._viewers: list[Viewer] = []
@@ -172,7 +180,8 @@ class TerminalLoop:
             viewer.refuse("version", f"This terminal was opened by another version of Bough ({protocol.VERSION}).")
         else:
             self._active_at = time.monotonic()
-            viewer.welcome(self._shell.columns, self._shell.rows)
+            tail = hello.get("tail")
+            viewer.welcome(self._shell.columns, self._shell.rows, tail if isinstance(tail, int) and tail >= 0 else None)
 
     def _act(self, frame: Frame) -> None:
         """Carries out a viewer's request."""
@@ -213,7 +222,7 @@ class TerminalLoop:
             self._end("ended")
         self._reap()
         if self._shell.status is not None or self._shell.hung_up:
-            # What a terminal started ends with it: nothing of it may go on in a folder that will be removed.
+            # What a terminal started ends with it: none of it may keep running in a folder that will be removed.
             self._end("exited")
         if self._ending is not None and not self._ending.done:
             self._ending.tick(now, agent_gone=self._shell.status is not None, childless=self._childless)
@@ -236,6 +245,18 @@ class TerminalLoop:
         self._exit_at = now
         exit = {"code": self._shell.status, "reason": self._reason}
         if os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
+            if self._keeps_output:
+                self._write_output()
             files.write_json(self._folder, files.EXIT, exit)
         for viewer in self._viewers:
             viewer.send_last(frames.message(frames.EXIT, **exit))
+
+    def _write_output(self) -> None:
+        """Writes what is still held to a file that only its owner reads. On a full disk the end counts, not the log."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        start, end = self._scrollback.beginning(), self._scrollback.end
+        with (
+            contextlib.suppress(OSError),
+            open(os.open(protocol.OUTPUT_FILE, flags, 0o600, dir_fd=self._folder), "wb") as file,
+        ):
+            file.write(self._scrollback.read(start, end - start))

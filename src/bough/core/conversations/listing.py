@@ -20,7 +20,7 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Store
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, NotFound
-from bough.model.agents.conversation import Conversation, ConversationList, UnreadAgent
+from bough.model.agents.conversation import LONGEST_ID, Conversation, ConversationList, UnreadAgent, is_plain_id
 from bough.model.values.redaction import NOTHING_SECRET
 from bough.model.values.times import parse, written
 from bough.model.values.visible import visible
@@ -30,7 +30,6 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.conversations")
 
 LONGEST_TITLE = 200
-LONGEST_ID = 200
 LONGEST_FOLDER = 4096
 OUTSIDE = "Its folder is outside the workspace root."
 GONE = "Its folder is gone; name another one to import it there."
@@ -120,7 +119,7 @@ def _checked(
     root = Path(os.path.realpath(settings.root_path))
     conversations: dict[str, Conversation] = {}
     for session in listed:
-        fits = len(session.session_id) <= LONGEST_ID and len(session.cwd) <= LONGEST_FOLDER and "\0" not in session.cwd
+        fits = is_plain_id(session.session_id) and len(session.cwd) <= LONGEST_FOLDER and "\0" not in session.cwd
         if not fits or not os.path.isabs(session.cwd) or session.session_id in conversations:
             continue
         real = Path(os.path.realpath(session.cwd))

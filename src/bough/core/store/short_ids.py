@@ -32,6 +32,7 @@ Table = Literal[
     "review_comments",
     "schedules",
     "terminals",
+    "runs",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -50,6 +51,7 @@ NOUNS: dict[Table, str] = {
     "review_comments": "comment",
     "schedules": "schedule",
     "terminals": "terminal",
+    "runs": "run",
 }
 
 

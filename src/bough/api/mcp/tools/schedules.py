@@ -101,8 +101,11 @@ async def _create_claim(ctx: ToolContext, params: CreateSchedule) -> Claim:
     when = f"at {timing.cron!r} ({timing.timezone})" if timing.cron is not None else f"once, at {timing.at}"
     if request.session is not None:
         agent, mode = request.session.agent, request.session.permission_mode
-        title = f"Schedule {quote(request.prompt)} {when}, each time in a new session with {agent} in mode {mode}?"
-        return Claim(title=title, mode=mode, agent=agent, reason_to_ask=LATER)
+        assert params.worktree_id is not None
+        repo_id, path, _ = await find_folder(ctx, params.worktree_id)
+        sessions = f"each time in a new session with {agent} in mode {mode} in {path}"
+        title = f"Schedule {quote(request.prompt)} {when}, {sessions}?"
+        return Claim(title=title, mode=mode, agent=agent, repo=repo_id, reason_to_ask=LATER)
     assert request.session_id is not None
     target = await ctx.services.sessions.get(request.session_id)
     title = f"Schedule {quote(request.prompt)} {when} for session {named(target)}?"

@@ -50,13 +50,19 @@ async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Ses
         raises = await _less_confined(tx, settings, session, target)
     if raises is None:
         raises = await _more_hosts(tx, catalog, settings, session, claim, target)
-    return RightsCheck(raises, foreign)
+    # A person who is asked every time still learns what else it would lead to.
+    reasons = [reason for reason in (claim.reason_to_ask, raises) if reason is not None]
+    return RightsCheck(" ".join(reasons) or None, foreign)
 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
+    """Returns why a person decides about a claim, whatever is remembered; None if it needs nobody."""
+    reasons = (claim.reason_to_ask, await _exceeds(tx, catalog, session, claim, target))
+    return " ".join(reason for reason in reasons if reason is not None) or None
+
+
+async def _exceeds(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
     """Returns why a claim exceeds the rights of its caller; None if it does not."""
-    if claim.reason_to_ask is not None:
-        return claim.reason_to_ask
     mode = await lowest_mode(tx, session)
     own = _rank(catalog, session.agent, mode)
     own_mode = f"{mode}, the mode of the session that wants this"

@@ -10,7 +10,7 @@ from bough.core.state.enqueue import enqueue
 from bough.core.state.reports import callbacks
 from bough.core.state.reports.quote_sessions import quoted
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, CALLS, TASKS
+from bough.core.store.sql import APPROVALS, CALLS, TASKS, TREES
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Invalid
 from bough.model.approval import NETWORK_KIND, Approval
@@ -52,7 +52,7 @@ async def show_running(change: Change, session_id: str, task_id: str | None) -> 
 
 
 async def hand(change: Change, call: Call) -> Call:
-    """Gives the caller a handle, and its turn goes on; returns a call that has ended meanwhile as it is."""
+    """Gives the caller a handle, and its turn continues; returns a call that has ended meanwhile as it is."""
     handed = await change.tx.one(CALLS.hand, Call, id=call.id, now=change.now)
     if handed is not None and handed.state == "asked" and handed.session_id is not None:
         await show_running(change, handed.session_id, handed.task_id)
@@ -104,6 +104,9 @@ async def decided(
         outcome=None if allowed else raw(denial(approval, by_person)),
         now=change.now,
     )
+    if by_person:
+        session = await records.session(change.tx, approval.session_id)
+        await change.tx.run(TREES.attend, root=session.root_session_id, now=change.now)
     await show_running(change, approval.session_id, call.task_id)
     change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
@@ -112,7 +115,10 @@ def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
     sentence = "A person has denied this" if by_person else "This was denied"
     reason = because(approval) if by_person else approval.reason
     why = f": {reason.rstrip('.')}." if reason else "."
-    return {"code": "call_denied", "message": f"{sentence}{why} Do not try it again in another way; go on without it."}
+    return {
+        "code": "call_denied",
+        "message": f"{sentence}{why} Do not try it again in another way; continue without it.",
+    }
 
 
 def because(approval: Approval) -> str | None:

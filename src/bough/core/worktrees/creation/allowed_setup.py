@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import msgspec
 
@@ -27,8 +28,11 @@ class AllowedSetup(msgspec.Struct):
     errors: list[str] = []
 
 
-async def find_allowed(store: Store, settings: Settings, repo: Repo, worktree: Worktree) -> AllowedSetup:
-    """Returns what people allowed of the setup that the repository's own files ask for."""
+async def find_allowed(
+    store: Store, settings: Settings, repo: Repo, worktree: Worktree, variables: Mapping[str, str]
+) -> AllowedSetup:
+    """Returns what people allowed of the setup that the repository's own files ask for. `variables` are added to the
+    environment of its commands."""
     config = await asyncio.to_thread(read_config, worktree.path, repo.path)
     allowed = AllowedSetup(errors=[problem.text for problem in config.problems])
     decision = await until_available(
@@ -45,7 +49,7 @@ async def find_allowed(store: Store, settings: Settings, repo: Repo, worktree: W
     allowed.copies = config.copies
     if config.setup:
         try:
-            allowed.start = await prepare_command(store, settings, repo, worktree.path, {})
+            allowed.start = await prepare_command(store, settings, repo, worktree.path, variables)
             allowed.commands = config.setup
         except (BoughError, OSError) as error:
             allowed.errors.append(f"Setup of {CONFIG_FILE}: {error}")

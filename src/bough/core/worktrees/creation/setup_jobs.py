@@ -13,6 +13,7 @@ from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
 from bough.core.worktrees.creation import setup
 from bough.core.worktrees.creation.allowed_setup import find_allowed
+from bough.core.worktrees.ports import PortBlocks
 from bough.errors import Unavailable
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
@@ -24,9 +25,10 @@ log = structlog.get_logger("bough.worktrees")
 class SetupJobs:
     """Holds the running setups by worktree."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, ports: PortBlocks) -> None:
         self._store = store
         self._settings = settings
+        self._ports = ports
         self._jobs: dict[str, asyncio.Task[Worktree]] = {}
 
     def start(self, repo: Repo, worktree: Worktree) -> None:
@@ -68,12 +70,13 @@ class SetupJobs:
 
     async def _set_up(self, repo: Repo, worktree: Worktree) -> Worktree:
         async def show(output: str) -> None:
-            # While the database is away nothing is shown; the command goes on.
+            # While the database is away nothing is shown; the command continues.
             with contextlib.suppress(Unavailable):
                 await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
 
-        own = await find_allowed(self._store, self._settings, repo, worktree)
-        outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own)
+        ports = await self._ports.variables(worktree, repo)
+        own = await find_allowed(self._store, self._settings, repo, worktree, ports)
+        outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own, ports)
         errors = "\n".join(error for error in (worktree.setup_error, outcome.error) if error) or None
         if errors:
             log.warning("worktree_setup_failed", worktree=worktree.id, error=errors)

@@ -3,7 +3,7 @@ import { branchName, freeBranch } from "./branchName";
 
 it("names a branch after the telling words of a prompt", () => {
   expect(branchName("Please fix the login test, it’s flaky on CI.\nMore.")).toBe("fix-login-test-flaky-ci");
-  expect(branchName("  Größe ändern!  ")).toBe("groe-andern");
+  expect(branchName("  Größe ändern!  ")).toBe("grosse-andern");
   expect(branchName("to be or not to be")).toBe("not");
   expect(branchName("it is the")).toBe("it-is-the");
   expect(branchName("日本語")).toBe("");

@@ -13,6 +13,7 @@ export function branchName(prompt: string): string {
     .normalize("NFKD")
     .replace(/\p{Mark}/gu, "")
     .toLowerCase()
+    .replace(/ß/g, "ss")
     .replace(/['’]/g, "")
     .split(/[^a-z0-9]+/)
     .filter(Boolean);

@@ -124,6 +124,7 @@ PARTS = {
     "page": "Appearance",
     "agents": "Agents",
     "repos": "Repositories",
+    "worktrees": "Worktrees",
     "policy": "Policy",
     "mcp-servers": "MCP servers",
     "people": "People",

@@ -278,3 +278,6 @@ export const stopRun = (runId: string) =>
 /** Returns the address at which a browser on the server's machine sees what a run serves. */
 export const previewRun = (runId: string) =>
   dataOf(api.POST("/api/runs/{runId}/preview", { params: { path: { runId } }, body: undefined }));
+/** Cleans up merged worktrees, or only lists them. */
+export const sweepWorktrees = (body: Schemas["SweepBody"]) =>
+  dataOf(api.POST("/api/worktrees/sweep", { body }));

@@ -177,3 +177,10 @@ export const finishPreviewQuery = (worktreeId: string, request: FinishBody) =>
     staleTime: 0,
     retry: false,
   });
+
+/** The disk use of worktrees and repositories. The server measures in the background when somebody looks. */
+export const diskQuery = queryOptions({
+  queryKey: ["disk"],
+  queryFn: () => dataOf(api.GET("/api/worktrees/disk")),
+  refetchInterval: (query) => (query.state.data?.pending ? 2_000 : 60_000),
+});

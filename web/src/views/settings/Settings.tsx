@@ -16,6 +16,7 @@ import { RepoSettings } from "./RepoSettings";
 import { ServerSettings } from "./ServerSettings";
 import css from "./Settings.module.css";
 import { ScheduleSettings } from "./schedules/ScheduleSettings";
+import { WorktreeSettings } from "./WorktreeSettings";
 
 interface SettingsPart {
   name: string;
@@ -43,6 +44,11 @@ const PARTS: Record<string, SettingsPart> = {
     about: "Folders that sessions work in, and the setup of new worktrees.",
     Part: RepoSettings,
     changedBy: "operator",
+  },
+  worktrees: {
+    name: "Worktrees",
+    about: "The disk that worktrees and repositories use, and a cleanup of what is merged.",
+    Part: WorktreeSettings,
   },
   policy: {
     name: "Policy",

@@ -108,7 +108,7 @@ function SweepDialog({
 }) {
   const client = useQueryClient();
   const removable = preview.worktrees.filter(({ outcome }) => outcome === "removable");
-  const kept = preview.worktrees.filter(({ outcome }) => outcome === "kept");
+  const staying = preview.worktrees.filter(({ outcome }) => outcome === "kept");
   const [chosen, setChosen] = useState(() => new Set(removable.map(({ worktreeId }) => worktreeId)));
   const [busy, setBusy] = useState(false);
   const headingId = useId();
@@ -128,7 +128,7 @@ function SweepDialog({
     void client.invalidateQueries({ queryKey: ["disk"] });
     if (done) onClose();
   };
-  const freed = [...chosen].reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+  const freedBytes = [...chosen].reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
   return (
     <Dialog
       open
@@ -140,7 +140,7 @@ function SweepDialog({
           <Button onClick={onClose}>Cancel</Button>
           <Button variant="danger" busy={busy} disabled={!chosen.size} onClick={() => void sweep()}>
             Remove {plural(chosen.size, "worktree")}
-            {freed > 0 && ` (${bytes(freed)})`}
+            {freedBytes > 0 && ` (${bytes(freedBytes)})`}
           </Button>
         </>
       }
@@ -172,11 +172,11 @@ function SweepDialog({
       ) : (
         <p>No worktree is merged and unused.</p>
       )}
-      {kept.length > 0 && (
+      {staying.length > 0 && (
         <details>
-          <summary>{plural(kept.length, "worktree")} to keep</summary>
+          <summary>{plural(staying.length, "worktree")} to keep</summary>
           <ul className={css.list}>
-            {kept.map(({ worktreeId, name, reason }) => (
+            {staying.map(({ worktreeId, name, reason }) => (
               <li key={worktreeId}>
                 {name} <span className={css.soft}>{reason}</span>
               </li>

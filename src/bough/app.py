@@ -43,6 +43,7 @@ from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
+from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import ScheduleRuns
@@ -209,6 +210,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktree_sessions=worktree_sessions,
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
+        presets=Presets(store, catalog),
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,

@@ -33,6 +33,7 @@ from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
+from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
@@ -110,6 +111,7 @@ class Services:
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers
+    presets: Presets
     marking: Marking
     conversations: ConversationLists
     imports: Imports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.api.mcp.tools import basic, create_update_stop, finish, read, schedules, worktrees
+from bough.api.mcp.tools import basic, create_update_stop, finish, presets, read, schedules, worktrees
 from bough.api.mcp.tools.base import Tool
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -13,5 +13,6 @@ TOOLS: tuple[Tool[Any], ...] = (
     *worktrees.TOOLS,
     *finish.TOOLS,
     *schedules.TOOLS,
+    *presets.TOOLS,
     *basic.TOOLS,
 )

@@ -21,7 +21,7 @@ from bough.settings import Settings
 from bough.storage.backend import Tx
 
 MOST_NAMED = 5
-"""Hosts that a question names."""
+"""Hosts and variables that a question names."""
 
 
 class RightsCheck(msgspec.Struct, frozen=True):
@@ -57,6 +57,10 @@ async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, targ
     """Returns why a claim exceeds the rights of its caller; None if it does not."""
     if claim.reason_to_ask is not None:
         return claim.reason_to_ask
+    if claim.variables:
+        # They may hold keys, or say where an agent's own files are.
+        named = ", ".join(claim.variables[:MOST_NAMED]) + (" and others" if len(claim.variables) > MOST_NAMED else "")
+        return f"It would have variables that this session was not given itself: {named}."
     mode = await lowest_mode(tx, session)
     own = _rank(catalog, session.agent, mode)
     who = f"{mode}, the mode of the session that wants this"

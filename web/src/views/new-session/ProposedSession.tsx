@@ -46,7 +46,8 @@ export function ProposedSession({
   const targetId = tool === "agor_sessions_prompt" ? String(args.sessionId ?? "") : "";
   const target = useQuery({ ...sessionQuery(targetId), enabled: targetId !== "" });
   const error = approvalResult.error ?? sessionResult.error;
-  const loading = !approvalResult.data || presets.isLoading || !sessionResult.data || (targetId !== "" && target.isLoading);
+  const loading =
+    !approvalResult.data || presets.isLoading || !sessionResult.data || (targetId !== "" && target.isLoading);
   if (error || loading)
     return (
       <div className={css.view}>

@@ -110,12 +110,7 @@ export function PresetDialog({ preset, onClose }: { preset: Preset | null; onClo
         label="Variables"
         hint="One NAME=value per line. Values are stored as secrets; *** keeps the stored value."
       >
-        <TextArea
-          value={env}
-          onChange={(event) => setEnv(event.target.value)}
-          rows={3}
-          spellCheck={false}
-        />
+        <TextArea value={env} onChange={(event) => setEnv(event.target.value)} rows={3} spellCheck={false} />
       </Field>
       <SandboxSelect value={sandbox} onChange={setSandbox} />
       <SandboxProfileSelect value={sandboxProfile} onChange={setSandboxProfile} />

@@ -117,6 +117,7 @@ test-client: $(READY) ## Generate a Python client from the OpenAPI document and 
 test-web: $(PAGE) ## Test the page: types, lint, its parts, and all of it in Chromium (ARGS=… for pytest)
 	@$(NPM) run --silent check
 	@$(NPM) test --silent
+	@$(BIN)/python -m tests.support.bubblewrap
 	@if $(BIN)/python -m tests.web.helpers.chromium; then $(BIN)/python -m pytest -n 2 --reruns 1 tests/web $(ARGS); \
 		else echo "LEFT OUT: the tests in a browser, since there is none."; fi
 

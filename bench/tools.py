@@ -73,7 +73,7 @@ async def _tree(client: Client, server: ServerProcess, folder: Path) -> tuple[di
     return calls, tool_caller.replace_token(server.data, session["id"])
 
 
-async def _measured(url: str, token: str, calls: dict[str, dict[str, Any]], revision: str, who: str) -> list[Row]:
+async def _measured(url: str, token: str, calls: dict[str, dict[str, Any]], revision: str, caller: str) -> list[Row]:
     with Http(url, token) as ours:
         results = {tool: _called(ours, tool, arguments, revision) for tool, arguments in calls.items()}
     rows: list[Row] = []
@@ -85,7 +85,7 @@ async def _measured(url: str, token: str, calls: dict[str, dict[str, Any]], revi
                     ROUNDS, _rate(floor, tool, arguments, revision), _rate(ours, tool, arguments, revision)
                 )
             size = len(msgspec.json.encode(results[tool])) / 1000
-            rows.append(_row(f"{tool} ({size:.1f} kB), {who}, {revision}", samples))
+            rows.append(_row(f"{tool} ({size:.1f} kB), {caller}, {revision}", samples))
     return rows
 
 

@@ -42,7 +42,7 @@ def main(server: int, make: str) -> int:
     return code
 
 
-def build(command: list[str], wanted: Callable[[], bool]) -> tuple[str, int]:
+def build(command: list[str], is_wanted: Callable[[], bool]) -> tuple[str, int]:
     """Runs a command while it is wanted, with its output on our own standard error. Returns the output and the exit
     code."""
     log = Path(".cache/page.txt")
@@ -52,7 +52,7 @@ def build(command: list[str], wanted: Callable[[], bool]) -> tuple[str, int]:
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     with log.open("rb") as shown:
-        while process.poll() is None and wanted():
+        while process.poll() is None and is_wanted():
             _show(shown)
             time.sleep(PAUSE)
         if process.returncode is None:

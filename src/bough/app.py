@@ -38,6 +38,7 @@ from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
+from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
 from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
@@ -45,6 +46,7 @@ from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
+from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import ScheduleRuns
 from bough.core.schedules.service import Schedules
@@ -76,7 +78,6 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
-from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -87,6 +88,7 @@ from bough.core.worktrees.disk_use import DiskMeter
 from bough.core.worktrees.file_names import FileNames
 from bough.core.worktrees.for_branch import BranchWorktrees
 from bough.core.worktrees.git_permissions import RepositoryGitPermissions
+from bough.core.worktrees.ports import PortBlocks
 from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.service import Worktrees
 from bough.data_folder_lock import only_one
@@ -153,12 +155,18 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
     catalog = load_catalog(settings.data_path)
     hub = Hub(store)
     tasks = Tasks(store, settings, catalog.steers)
-    agents = AgentPool(store, hub, settings, catalog, launcher)
+    ports = PortBlocks(store, settings)
+    agents = AgentPool(store, hub, settings, catalog, launcher, ports)
     runner = Runner(store, settings, agents)
     scheduler = Scheduler(store, settings, runner)
     changes = Changes(store, runner.checkpoints)
-    terminals = Terminals(store, settings)
-    worktrees = Worktrees(store, settings, terminals.end_in)
+    terminals, runs = Terminals(store, settings, ports), Runs(store, settings, ports)
+
+    async def end_programs(worktree_id: str) -> None:
+        await terminals.end_in(worktree_id)
+        await runs.end_in(worktree_id)
+
+    worktrees = Worktrees(store, settings, ports, end_programs)
     sessions = Sessions(store, settings, catalog, tasks)
     control = Control(store, runner, tasks)
     archiving = Archiving(store, control)
@@ -191,6 +199,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         repo_configs=RepoConfigs(store, settings),
         worktrees=worktrees,
         terminals=terminals,
+        runs=runs,
         finishing=finishing,
         checks=checks,
         check_poller=CheckPoller(checks, settings),
@@ -311,6 +320,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         with services.store.starting():
             await services.worktrees.repair()
             await services.terminals.repair()
+            await services.runs.repair()
             await services.branches.repair()
             await services.restoring.repair()
             await services.recovery.run()
@@ -320,6 +330,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         background.start("checks", services.check_poller.run())
         background.start("cleanups", services.cleanups.run())
         background.start("terminals", services.terminals.run())
+        background.start("runs", services.runs.run())
         background.start("worktrees", services.worktrees.run())
         background.start("branches", services.branches.run())
         background.start("schedules", services.schedule_clock.run())
@@ -344,6 +355,7 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         await services.cleanups.close()
         await services.worktrees.close()
         await services.terminals.close()
+        await services.runs.close()
         await services.branches.close()
         await services.checkpoints.close()
         await services.runner.agents.close()

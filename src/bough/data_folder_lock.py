@@ -38,12 +38,12 @@ def _held(data: Path, handle: int) -> Busy:
         url = str(announced["url"]) if str(announced["pid"]) == holder else None
     except (OSError, ValueError, KeyError, TypeError):
         url = None
-    who = ", ".join(part for part in (f"process {holder}" if holder else "", f"at {url}" if url else "") if part)
+    owner = ", ".join(part for part in (f"process {holder}" if holder else "", f"at {url}" if url else "") if part)
     stop = f"Stop it (kill {holder})" if holder.isdigit() else "Stop it"
     return Busy(
         "data_folder_in_use",
-        f"Another Bough server is running on {data}{f' ({who})' if who else ''}. {stop}, or choose another folder with "
-        "--data.",
+        f"Another Bough server is running on {data}{f' ({owner})' if owner else ''}. {stop}, or choose another folder "
+        "with --data.",
         **({"pid": int(holder)} if holder.isdigit() else {}),
         **({"url": url} if url else {}),
     )

@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from bough.agents.network.hosts import BadHost, parse_patterns
+from bough.agents.network.hosts import parse_patterns
 from bough.errors import Invalid
-from bough.settings import ALIASES, FIELDS, Settings, default_data, variable
+from bough.settings import ALIASES, FIELDS, Settings, default_data, parse_port_range, variable
 
 
 def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -51,11 +51,13 @@ def _convert(name: str, value: Any, origin: str) -> Any:
         converted = msgspec.convert(value, FIELDS[name].type, strict=False)
         if name == "sandbox_hosts":
             parse_patterns(converted)
+        if name == "worktree_ports":
+            parse_port_range(converted)
         return converted
-    except BadHost as error:
-        raise Invalid("bad_setting", f"{origin}: {error}") from error
     except msgspec.ValidationError as error:
         raise Invalid("bad_setting", f"{origin}: {value!r} is not valid for {name}; use {_expected(name)}.") from error
+    except ValueError as error:
+        raise Invalid("bad_setting", f"{origin}: {error}") from error
 
 
 def _expected(name: str) -> str:

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from bough.agents.network.hosts import parse_patterns
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Headless
 
 # Older variable names that work in addition to BOUGH_*.
@@ -110,8 +110,8 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     stop_agents: Annotated[
         bool,
         Meta(
-            description="Whether running agents and terminals end with the server; otherwise their keepers keep them "
-            "running."
+            description="Whether running agents, terminals and runs end with the server; otherwise their keepers keep "
+            "them running."
         ),
     ] = False
     max_deaths: Annotated[
@@ -147,7 +147,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(
             ge=0,
             description="Minutes without output and processor time of its agent after which a turn is shown as "
-            "stalled; waiting for an approval does not count. 0 never does.",
+            "stalled; waiting for an approval does not count. 0 turns this off.",
         ),
     ] = 10
     loop_after: Annotated[
@@ -155,7 +155,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(
             ge=0,
             description="Number of repetitions of the same tool call with the same arguments after which a turn is "
-            "shown as looping; 0 never does.",
+            "shown as looping; 0 turns this off.",
         ),
     ] = 10
     nudge_stuck: Annotated[
@@ -170,7 +170,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(
             ge=0,
             description="Minutes after which a turn that stays stalled or looping is stopped and the queue paused, "
-            "counted from its last sign of life or from the time when the loop was noticed; 0 stops none.",
+            "counted from its last sign of life or from the time when the loop was noticed; 0 turns this off.",
         ),
     ] = 0
     headless: Annotated[
@@ -207,15 +207,26 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         ),
     ] = False
     max_terminals: Annotated[
-        int, Meta(ge=0, description="Maximum number of open terminals; 0 lets nobody open one.")
+        int, Meta(ge=0, description="Maximum number of open terminals; 0 turns terminals off.")
     ] = 16
     terminal_idle_timeout: Annotated[
         float,
         Meta(
             ge=0,
-            description="Hours after which a terminal ends that nobody looks at and that prints nothing; 0 keeps it.",
+            description="Hours without viewers and output after which a terminal ends; 0 means never.",
         ),
     ] = 72
+    worktree_ports: Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9]{1,5}-[0-9]{1,5}$",
+            description="Range of ports from which each worktree gets a block of ten for its own programs.",
+            extra={"expected": "a range of at least ten ports, such as 20000-29999"},
+        ),
+    ] = "20000-29999"
+    max_runs: Annotated[
+        int, Meta(ge=0, description="Maximum number of commands that run in worktrees; 0 lets nobody run one.")
+    ] = 32
     sandbox: Annotated[
         Sandbox,
         Meta(
@@ -334,12 +345,26 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         return _paths(self.sandbox_write)
 
     @property
+    def worktree_port_range(self) -> tuple[int, int]:
+        """The first and the last port for worktrees."""
+        return parse_port_range(self.worktree_ports)
+
+    @property
     def agent_env_names(self) -> list[str]:
         return [name.strip() for name in self.agent_env.split(",") if name.strip()]
 
     @property
     def root_path(self) -> Path:
         return Path(self.workspace_root or "~").expanduser().absolute()
+
+
+def parse_port_range(text: str) -> tuple[int, int]:
+    """Returns the first and the last port of a range. Raises ValueError unless it has room for a block."""
+    low, _, high = text.partition("-")
+    first, last = int(low), int(high)
+    if not 1024 <= first <= last - 9 <= 65526:
+        raise ValueError(f"{text} is not a range of at least ten ports from 1024 to 65535")
+    return first, last
 
 
 def _paths(text: str) -> list[str]:

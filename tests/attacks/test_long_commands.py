@@ -73,7 +73,7 @@ def test_long_commands_cost_nothing(tmp_path: Path) -> None:
 
 def test_two_slashes_are_one_root(tmp_path: Path) -> None:
     """P3: A path that begins with two slashes is the same as with one: it ends, and it is protected."""
-    catalog, home = load_catalog(tmp_path), str(Path.home())
+    catalog, home = load_catalog(tmp_path / "data"), str(Path.home())
     for path in ("//a", "///a/b", "https://example.com/a"):
         edit = {"kind": "edit", "locations": [{"path": path}], "args": {"path": path}}
         assert read(catalog, "demo", str(tmp_path), edit).protected == ()

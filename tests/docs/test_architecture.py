@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,10 @@ PROSE = "".join(TEXT.split("```")[::2])
 # A file or folder, and a pattern of files such as `queries/*.sql`.
 PATH = re.compile(r"(?<![\w/.*])(?:[a-z_]+/)*(?:[\w*]+\.(?:py|sql|toml)|[a-z_]+/)(?![\w/*])")
 QUOTED = sorted({path for quoted in re.findall(r"`([^`]+)`", PROSE) for path in PATH.findall(quoted)})
+# Rooms, but those of our own agents, whose docstrings list the words of their prompts.
+ROOMS = [path.parent for path in sorted(SOURCE.rglob("__init__.py")) if path.parent.name not in ("demo", "terminal")]
+MODULES = {path.stem for path in SOURCE.rglob("*.py")} | {path.parent.name for path in SOURCE.rglob("__init__.py")}
+PROGRAMS = {"bwrap", "gh", "glab", "web"}
 # Packages whose own packages the drawing lists completely.
 LISTED_IN_FULL = ("api", "api/acp", "api/cli", "api/mcp", "agents", "core")
 
@@ -76,3 +81,10 @@ def test_the_paths_were_read() -> None:
     assert [len(PATH.findall(flow)) > 5 for flow in flows] == [True] * 3
     names = {name for name, _ in _drawn()}
     assert {"main.py", "settings.py", "ws/", "keeper_client/", "queries/*.sql", "bench/"} <= names
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_room_names_modules_that_exist(room: Path) -> None:
+    """O1: The modules that a room's docstring names exist."""
+    docstring = ast.get_docstring(ast.parse((room / "__init__.py").read_text("utf-8"))) or ""
+    assert set(re.findall(r"`([a-z_]+)/?`", docstring)) - MODULES - PROGRAMS == set()

@@ -86,12 +86,12 @@ def agent_requests(data: bytes) -> None:
 def tool_arguments(data: bytes) -> None:
     """Any arguments are those of a tool, or the error says in words what is wrong with them."""
     try:
-        given = msgspec.json.decode(data, type=dict[str, Any])
+        fields = msgspec.json.decode(data, type=dict[str, Any])
     except (ValueError, RecursionError):
         return
     for tool in TOOLS:
         try:
-            arguments.read(tool, given)
+            arguments.read(tool, fields)
         except Invalid as error:
             assert error.code == "bad_arguments" and tool.name in error.message
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 # Locals that do not say what they hold.
-VAGUE = frozenset({"one", "found", "told", "kept", "said"})
+VAGUE = frozenset({"one", "found", "told", "kept", "said", "wanted", "given", "who", "which"})
+# The same in the page's code: a declaration or the parameter of an arrow function.
+NAMES = "|".join(sorted(VAGUE))
+VAGUE_ON_PAGE = re.compile(rf"\b(?:const|let) (?:{NAMES})\b|[(,] ?(?:{NAMES})(?:[,)][^=]*)? =>")
 
 
 def _conditional_asserts(path: Path) -> list[str]:
@@ -48,8 +53,25 @@ def _vague_names(path: Path) -> list[str]:
 
 
 def test_locals_say_what_they_hold() -> None:
-    """O1: No local variable is called `one`, `found`, `told`, `kept` or `said`."""
+    """O1: No local variable is called `one`, `found`, `told`, `given` or the like."""
     folders = [TESTS.parent / name for name in ("src", "tests", "bench", "tools")]
     paths = [path for folder in folders for path in folder.rglob("*.py")]
     assert len(paths) > 500
     assert [where for path in paths for where in _vague_names(path)] == []
+
+
+def test_the_pages_locals_say_what_they_hold() -> None:
+    """O1: The same holds for the page."""
+    paths = [path for path in (TESTS.parent / "web/src").rglob("*.ts*") if path.name != "schema.ts"]
+    assert len(paths) > 200
+    lines = [(path, number, line) for path in paths for number, line in enumerate(path.read_text().splitlines(), 1)]
+    assert [f"{path.name}:{number} {line}" for path, number, line in lines if VAGUE_ON_PAGE.search(line)] == []
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """O1: No two modules of the package define a public class with the same name."""
+    paths = list((TESTS.parent / "src").rglob("*.py"))
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+    assert len(names) > 500
+    assert [name for name, count in names.items() if count > 1] == []

@@ -70,6 +70,6 @@ def test_the_lock_file_names_all_platforms() -> None:
     """L1: The page can be built on every kind of machine: all programs that its tools need there are in the lock file,
     so npm asks the registry for nothing else."""
     packages = json.loads((ROOT / "web/package-lock.json").read_text("utf-8"))["packages"]
-    wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
+    optional = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
     locked = {path.rpartition("node_modules/")[2] for path, package in packages.items() if package.get("integrity")}
-    assert len(wanted) > 20 and wanted <= locked
+    assert len(optional) > 20 and optional <= locked

@@ -63,8 +63,8 @@ async def test_another_agent_reviews(agent: str, model: ScriptedModel, place: Pa
         mend = f"{REACT} {actions.edit('seed.txt', 'three', 'THREE')} {actions.recall(WHOLE)}"
         # Codex's sandbox allows less than other agents' in the same mode, so it would have to ask for more.
         mode = {"permissionMode": "acceptEdits"} if agent == "codex" else {}
-        wanted = {"prompt": review, "agenticTool": other, "title": "Review", "extraInstructions": mend}
-        answer = await done(real, session, actions.own("agor_sessions_spawn", **wanted, **mode))
+        arguments = {"prompt": review, "agenticTool": other, "title": "Review", "extraInstructions": mend}
+        answer = await done(real, session, actions.own("agor_sessions_spawn", **arguments, **mode))
         [_, child] = await tree(real, session, 2)
         assert (child["kind"], child["parentSessionId"], child["agent"]) == ("subsession", session, other)
         assert (child["title"], child["permissionMode"]) == ("Review", mode.get("permissionMode", ALONE))
@@ -229,9 +229,9 @@ async def test_delegation_in_levels(agent: str, model: ScriptedModel, place: Pat
             "extraInstructions": f"{REACT} {middle.say('the backend stands')} {middle.recall(WHOLE)}",
         }
         backend = f"Only the backend. {middle.own('agor_sessions_spawn', **api, **passed_on)}"
-        wanted = {"sessionId": "{{sessionId}}", "prompt": backend, "mode": "subsession", "title": "Backend"}
+        arguments = {"sessionId": "{{sessionId}}", "prompt": backend, "mode": "subsession", "title": "Backend"}
         work = actions.own("get_current_session_id")
-        work += actions.own("agor_sessions_prompt", **wanted, agenticTool=second)
+        work += actions.own("agor_sessions_prompt", **arguments, agenticTool=second)
         await done(real, session, f"Remember the heron. {work}")
         # The developer reports twice: when it has delegated, and when it has received the report.
         reports = await ended(real, session, 2, "callback")

@@ -219,8 +219,8 @@ async def test_another_agent(
         record(f"child with {other}", "reports back")
 
 
-async def _fork(real: Real, parent: str, **wanted: object) -> str:
-    return (await real.client.post(f"/api/sessions/{parent}/fork", dict(wanted)))["sessionId"]
+async def _fork(real: Real, parent: str, **options: object) -> str:
+    return (await real.client.post(f"/api/sessions/{parent}/fork", dict(options)))["sessionId"]
 
 
 async def _session(real: Real, session: str) -> Json:

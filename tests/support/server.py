@@ -188,7 +188,7 @@ class ServerProcess:
             await self.stop(signal.SIGKILL)
         keepers = KeeperLauncher(self.data / "keepers")
         await asyncio.gather(*(keepers.drop(name) for name in keepers.names()))
-        for folder in keeper_folder.list_keepers(self.data / "terminals"):
+        for folder in (path for name in ("terminals", "runs") for path in keeper_folder.list_keepers(self.data / name)):
             await end_terminal(folder)
 
     @contextlib.asynccontextmanager

@@ -302,7 +302,9 @@ async def test_columns_sort_cards_by_state(site: Site, page: Page, visit: Visit)
     await expect(column("To do").get_by_text(name, exact=True)).to_be_visible()
     session = await site.session(title="Builds it", worktreeId=worktree["id"], permissionMode="default")
     await site.client.prompt(
-        session["id"], "[[say Begun.]][[run echo done > done.txt && git add . && git commit -qm Done]]"
+        session["id"],
+        "[[say Begun.]][[run echo done > done.txt && git add . && "
+        "git -c user.name=Demo -c user.email=demo@example.invalid commit -qm Done]]",
     )
     await expect(column("Needs you").get_by_role("link").filter(has_text="Builds it")).to_be_visible()
     await expect(column("To do").get_by_text(name, exact=True)).to_have_count(0)

@@ -67,6 +67,9 @@ _ROUTES: dict[Needed, str] = {
         GET /api/reviews/{kind}/{subject_id}
         GET /api/reviews/{kind}/{subject_id}/comments
         GET /api/reviews/{kind}/{subject_id}/file
+        GET /api/runs
+        GET /api/runs/{run_id}
+        GET /api/runs/{run_id}/log
         GET /api/schedules
         GET /api/schedules/{schedule_id}
         GET /api/schedules/{schedule_id}/runs
@@ -121,6 +124,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/reviews/{kind}/{subject_id}/comments
         POST /api/reviews/{kind}/{subject_id}/send
         PUT /api/reviews/{kind}/{subject_id}/viewed
+        POST /api/runs/{run_id}/stop
         POST /api/schedules
         PATCH /api/schedules/{schedule_id}
         DELETE /api/schedules/{schedule_id}
@@ -163,6 +167,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees/{worktree_id}/pull-request
         POST /api/worktrees/{worktree_id}/push
         POST /api/worktrees/{worktree_id}/recover
+        POST /api/worktrees/{worktree_id}/runs
         POST /api/worktrees/{worktree_id}/setup
         POST /api/worktrees/{worktree_id}/update
     """,
@@ -216,6 +221,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_search",
         "agor_worktrees_list",
         "agor_worktrees_get",
+        "agor_worktrees_run_log",
         "agor_repos_list",
         "agor_boards_list",
         "agor_schedules_list",
@@ -234,6 +240,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_worktrees_update",
         "agor_worktrees_commit",
         "agor_worktrees_update_branch",
+        "agor_worktrees_run",
         "agor_worktrees_merge",
         "agor_worktrees_push",
         "agor_worktrees_pull_request",

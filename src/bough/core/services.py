@@ -28,6 +28,7 @@ from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.overview.cards import Cards
+from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
 from bough.core.overview.tour import Tours
 from bough.core.policy.choices import Choices
@@ -35,6 +36,7 @@ from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
+from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
@@ -64,7 +66,6 @@ from bough.core.trees.race.keep import RaceResults
 from bough.core.trees.race.start import Races
 from bough.core.trees.race.status import RaceStatuses
 from bough.core.trees.tree import Trees
-from bough.core.turns.health import HealthCheck
 from bough.core.turns.maintenance import Maintenance
 from bough.core.turns.recovery import Recovery
 from bough.core.turns.runner import Runner
@@ -96,6 +97,7 @@ class Services:
     repo_configs: RepoConfigs
     worktrees: Worktrees
     terminals: Terminals
+    runs: Runs
     finishing: Finishing
     cleanups: Cleanups
     sweeps: Sweeps

@@ -28,7 +28,7 @@ COMPARE = (
 )
 
 
-class ChangedFile(msgspec.Struct, frozen=True):
+class DiffedFile(msgspec.Struct, frozen=True):
     """A file that differs between two commits, with git's own names and the objects on both sides; an object of zeros
     stands for no file."""
 
@@ -53,7 +53,7 @@ class ChangedFile(msgspec.Struct, frozen=True):
         return "160000" in self.modes
 
 
-async def changed_files(path: str, old: str, new: str) -> list[ChangedFile]:
+async def changed_files(path: str, old: str, new: str) -> list[DiffedFile]:
     """Returns every file that differs between two commits of the repository at `path`."""
     listed = await git(path, *COMPARE, "--raw", "--numstat", "--no-abbrev", "-z", old, new, "--", timeout=WITHIN)
     return list(_changed(listed))
@@ -95,7 +95,7 @@ def _files(listed: str) -> Iterator[FileDiff]:
         )
 
 
-def _changed(listed: str) -> Iterator[ChangedFile]:
+def _changed(listed: str) -> Iterator[DiffedFile]:
     """Parses `--raw --numstat -z`: first the status of each file, then in the same order its line counts."""
     words = iter(listed.split("\0"))
     states: list[tuple[list[str], str | None, str]] = []
@@ -114,7 +114,7 @@ def _changed(listed: str) -> Iterator[ChangedFile]:
                 next(words)
     for (fields, old, name), (added, deleted) in zip(states, numbers, strict=True):
         binary = added == "-"
-        yield ChangedFile(
+        yield DiffedFile(
             name=name,
             old_name=old,
             status=_WORDS.get(fields[4][0], "modified"),

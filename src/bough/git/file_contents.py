@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from bough.git.commit_diff import COMPARE, ChangedFile
+from bough.git.commit_diff import COMPARE, DiffedFile
 from bough.git.decode import shown
 from bough.git.run import git, git_head
 
@@ -38,7 +38,7 @@ class Edit(msgspec.Struct, frozen=True):
     added: list[str]
 
 
-async def file_patch(path: str, old: str, new: str, file: ChangedFile, context: int) -> FilePatch:
+async def file_patch(path: str, old: str, new: str, file: DiffedFile, context: int) -> FilePatch:
     """Returns the change of one file between two commits, with `context` unchanged lines around each place."""
     names = (*((file.old_name,) if file.old_name is not None else ()), file.name)
     words = (*COMPARE, "-p", "--full-index", f"-U{context}", old, new, "--", *names)

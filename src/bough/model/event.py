@@ -47,6 +47,9 @@ EventType = Literal[
     "schedule.removed",
     "terminal.created",
     "terminal.removed",
+    "run.created",
+    "run.patched",
+    "run.removed",
 ]
 
 # Frames besides rows: growing text, the text so far on joining, the current cursor, a gap.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]
@@ -80,6 +80,8 @@ class Worktree(msgspec.Struct, rename="camel"):
     setup_output: str | None
     # The commit that the recovery ref pointed to when Bough wrote it.
     recovery_sha: str | None = None
+    # The first port of its own block; null until something in it needs one.
+    first_port: int | None = None
 
 
 class WorktreeState(msgspec.Struct, rename="camel"):

@@ -9,7 +9,7 @@ import msgspec
 
 from bough.errors import Denied, Invalid
 from bough.model.access.user import OWNER, Role, includes
-from bough.model.sandbox import Confinement, Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Confinement, Sandbox, SandboxProfile
 
 Status = Literal["active", "completed", "cancelled", "error"]
 Activity = Literal["not_started", "idle", "running", "waiting_permission"]

@@ -16,9 +16,9 @@ _SANE = re.compile(rb"[A-Za-z0-9._:+/=@-]{1,128}")
 _current: ContextVar[str] = ContextVar("bough_request_id", default="")
 
 
-def begin(given: bytes | None, new: str) -> str:
+def begin(header: bytes | None, new: str) -> str:
     """Gives the current task's request its id: the caller's if it is sane, else the new one."""
-    request_id = given.decode("ascii") if given is not None and _SANE.fullmatch(given) else new
+    request_id = header.decode("ascii") if header is not None and _SANE.fullmatch(header) else new
     _current.set(request_id)
     structlog.contextvars.bind_contextvars(**{LOGGED: request_id})
     return request_id

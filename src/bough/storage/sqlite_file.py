@@ -61,11 +61,11 @@ class DatabaseFile:
         except OSError as error:
             raise self._gone(path, f"cannot be read ({error.strerror})") from error
 
-    def _gone(self, path: Path, what: str) -> Unavailable:
+    def _gone(self, path: Path, trouble: str) -> Unavailable:
         return Unavailable(
             "database_damaged",
-            f"The database file {path} {what}. Nothing is stored until the server is restarted with the file back in "
-            "place, or with a restored backup.",
+            f"The database file {path} {trouble}. Nothing is stored until the server is restarted with the file back "
+            "in place, or with a restored backup.",
         )
 
 

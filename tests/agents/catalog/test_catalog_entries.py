@@ -66,11 +66,11 @@ def test_rank_never_rises(tmp_path: Path, name: str) -> None:
     order = [_settings(entry.mode(mode)) for mode in BY_RANK]
     changes = [order[0], *(after for before, after in pairwise(order) if after != before)]
     assert entry.package is None or len(changes) == len(set(changes))
-    for wanted in MODES:
-        assert entry.may_be_in(entry.mode(wanted).mode, wanted)
-        granted = {entry.mode(mode).mode for mode in MODES if RANK[mode] <= RANK[wanted]}
+    for chosen in MODES:
+        assert entry.may_be_in(entry.mode(chosen).mode, chosen)
+        granted = {entry.mode(mode).mode for mode in MODES if RANK[mode] <= RANK[chosen]}
         for higher in {entry.mode(mode).mode for mode in MODES} - granted:
-            assert not entry.may_be_in(higher, wanted)
+            assert not entry.may_be_in(higher, chosen)
     assert entry.mode("plan").mode not in {entry.mode(mode).mode for mode in MODES if mode != "plan"}
 
 

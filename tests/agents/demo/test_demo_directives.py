@@ -30,7 +30,7 @@ balanced = st.recursive(plain, lambda inner: st.tuples(plain, inner, plain).map(
         ("[[plan A; B ;;C]]", [d.ShowPlan(["A", "B", "C"])]),
         ("[[write a/b.txt some  text\n]]", [d.WriteFile("a/b.txt", "some  text\n")]),
         ("[[write empty]]", [d.WriteFile("empty", "")]),
-        ("[[run [[ -f x ]] && echo [a-z]*]]", [d.RunCommand("[[ -f x ]] && echo [a-z]*")]),
+        ("[[run [[ -f x ]] && echo [a-z]*]]", [d.RunShell("[[ -f x ]] && echo [a-z]*")]),
         ('[[mcp t {"a": [1, [2]]}]]', [d.CallMcpTool("t", {"a": [1, [2]]})]),
         ('[[mcp t {"a": [[1], [2]]}]]', [d.CallMcpTool("t", {"a": [[1], [2]]})]),
         ("[[mcp t]]", [d.CallMcpTool("t", {})]),

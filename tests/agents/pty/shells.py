@@ -10,7 +10,7 @@ from pathlib import Path
 from bough.agents.keeper_client import keeper_folder
 from bough.agents.keeper_client.keeper_folder import KeeperInfo
 from bough.agents.pty_client.start_terminal import attach_terminal, end_terminal, start_terminal
-from bough.agents.pty_client.terminal_link import Ended, Output, Resized, TerminalLink
+from bough.agents.pty_client.terminal_link import Output, Resized, TerminalEnd, TerminalLink
 
 PATIENCE = 40.0
 
@@ -23,7 +23,7 @@ class Viewed:
         self.printed = b""
         self.skipped = 0
         self.sizes: list[tuple[int, int]] = []
-        self.ended: Ended | None = None
+        self.ended: TerminalEnd | None = None
 
     async def type(self, text: str) -> None:
         await self.link.send(text.encode())
@@ -45,7 +45,7 @@ class Viewed:
                 assert self.ended is None, self.printed
                 await self.step()
 
-    async def until_end(self) -> Ended:
+    async def until_end(self) -> TerminalEnd:
         async with asyncio.timeout(PATIENCE):
             while self.ended is None:
                 await self.step()

@@ -231,8 +231,8 @@ async def test_pictures_of_a_prompt(editor: Editor, server: Running) -> None:
     ]
     await editor.request("session/prompt", {"sessionId": session, "prompt": blocks})
     size = f"(image/png, {len(PNG)} bytes)"
-    given = ", ".join(f"{name} {size}" for name in ("a.png", "image-3.png", "b c.png"))
-    assert await server.client.texts(session) == [f'You said "See" with {given}. This is user turn 1.']
+    listed = ", ".join(f"{name} {size}" for name in ("a.png", "image-3.png", "b c.png"))
+    assert await server.client.texts(session) == [f'You said "See" with {listed}. This is user turn 1.']
     await editor.request("session/prompt", {"sessionId": session, "prompt": [image]})
     assert (await server.client.texts(session))[-1].startswith('You said "[image-1.png]" with image-1.png')
     await editor.load(session)
@@ -401,8 +401,8 @@ async def test_mcp_servers(editor: Editor, server: Running) -> None:
         (mine, _), (name, url) = await names()
         assert (mine, name.partition("@")[0], url) == ("mine", "Some-site", f"http://127.0.0.1:{port}/")
         ids = (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"]
-        given, _ = await server.services.store.read(lambda tx, ids=ids: for_agent(tx, ids, http=True, sse=True))
-        assert [item.name for item in given] == ["Some-site", "mine"]
+        listed, _ = await server.services.store.read(lambda tx, ids=ids: for_agent(tx, ids, http=True, sse=True))
+        assert [item.name for item in listed] == ["Some-site", "mine"]
     assert len((await server.client.get("/api/mcp-servers"))["mcpServers"]) <= 5
     for wrong in ({"type": "acp", "name": "x", "serverId": "y"}, http | {"url": "ftp://x"}):
         params = {"cwd": str(editor.repo), "mcpServers": [wrong]}

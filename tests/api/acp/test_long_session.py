@@ -34,16 +34,16 @@ def _message(number: int) -> tuple[str, Json, Json]:
         case 2 | 3:
             return "agent", {"type": "text", "text": text, "partial": False}, _chunk("agent", text)
         case _:
-            given, part = {"command": text}, {"type": "content", "content": {"type": "text", "text": text}}
+            raw_input, part = {"command": text}, {"type": "content", "content": {"type": "text", "text": text}}
             result = {"status": "completed", "content": [part], "output": {"code": number}}
             row = {"type": "tool", "toolCallId": f"call-{number}", "tool": "run", "title": f"Run {number}"}
-            call = {"title": f"Run {number}", "kind": "execute", "status": "completed", "rawInput": given}
+            call = {"title": f"Run {number}", "kind": "execute", "status": "completed", "rawInput": raw_input}
             update = {"sessionUpdate": "tool_call", **call, "content": [part], "rawOutput": {"code": number}}
-            return "agent", row | {"kind": "execute", "args": given, "result": result}, update
+            return "agent", row | {"kind": "execute", "args": raw_input, "result": result}, update
 
 
-def _chunk(who: str, text: str) -> Json:
-    kind = who if who.endswith("thought") else f"{who}_message"
+def _chunk(speaker: str, text: str) -> Json:
+    kind = speaker if speaker.endswith("thought") else f"{speaker}_message"
     return {"sessionUpdate": f"{kind}_chunk", "content": {"type": "text", "text": text}}
 
 

@@ -193,8 +193,8 @@ async def test_the_id_of_a_request(process: ServerProcess) -> None:
         for path in ("/api/health", "/api/sessions", "/nowhere", "/mcp/", "/metrics"):
             answers = [await client.http.get(path) for _ in range(2)]
             assert len({answer.headers["x-request-id"] for answer in answers}) == 2
-        given = await client.http.get(f"/api/tasks/{NOBODY}", headers={"x-request-id": "trace-1.a:b"})
-        assert given.headers["x-request-id"] == given.json()["error"]["id"] == "trace-1.a:b"
+        traced = await client.http.get(f"/api/tasks/{NOBODY}", headers={"x-request-id": "trace-1.a:b"})
+        assert traced.headers["x-request-id"] == traced.json()["error"]["id"] == "trace-1.a:b"
         for strange in ("x" * 129, "a b", "<script>", "\x1b[2J", ""):
             answer = await client.http.get("/api/health", headers={"x-request-id": strange})
             assert answer.headers["x-request-id"] not in ("", strange)
@@ -248,3 +248,19 @@ async def test_a_request_that_a_stop_cuts_off(process: ServerProcess) -> None:
     assert head.startswith("HTTP/1.1 503 ") and "application/json" in head
     error = json.loads(body)["error"]
     assert error["code"] == "shutting_down" and error["message"] and error["id"]
+
+
+async def test_a_stop_ends_event_streams(process: ServerProcess) -> None:
+    """A3, L1: A stop ends the streams of those who watch, so that it neither waits for them nor logs an error; they
+    reconnect from the last cursor they have."""
+    async with (
+        process.client() as client,
+        client.http.stream("GET", "/api/events", timeout=None) as watching,
+    ):
+        lines = watching.aiter_lines()
+        assert "event: stream.ready" in {await anext(lines), await anext(lines)}
+        stopping = asyncio.create_task(process.stop())
+        assert "event: stream.gap" not in [line async for line in lines]
+        assert await stopping == 0
+    log = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
+    assert [line["event"] for line in log if line["level"] == "error"] == []

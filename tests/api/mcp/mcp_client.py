@@ -10,6 +10,7 @@ import httpx
 from jsonschema import Draft202012Validator
 
 from bough.core.live_agents.start import agent_tokens
+from bough.model.values import own_tokens
 from bough.storage.queries import Query
 from tests.support.client import Client
 from tests.support.server import Running
@@ -88,7 +89,7 @@ async def agent_of(server: Running, session: Json) -> Mcp:
     """Returns a caller with a new token of a session whose agent has started; the agent's own is void from then on."""
     token = agent_tokens.mint(session["id"])
     store = server.services.store
-    adopted = {"session_id": session["id"], "token_hash": agent_tokens.hashed(token)}
+    adopted = {"session_id": session["id"], "token_hash": own_tokens.hashed(token)}
     await store.write(lambda change: change.tx.run(ADOPT, **adopted))
     return Mcp(server.client.http, token)
 

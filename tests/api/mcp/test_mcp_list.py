@@ -45,6 +45,7 @@ FINISHING = (
     "agor_worktrees_push",
     "agor_worktrees_pull_request",
 )
+RUNS = ("agor_worktrees_run", "agor_worktrees_run_log")
 SCHEDULES = ("agor_schedules_list", "agor_schedules_create", "agor_schedules_remove")
 PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
 # About four characters make a token.
@@ -80,6 +81,8 @@ TAKES = {
     "agor_worktrees_merge": "worktreeId how? dryRun?",
     "agor_worktrees_push": "worktreeId dryRun?",
     "agor_worktrees_pull_request": "worktreeId title? body? draft? dryRun?",
+    "agor_worktrees_run": "worktreeId name",
+    "agor_worktrees_run_log": "worktreeId name?",
     "agor_schedules_list": "sessionId? limit? offset?",
     "agor_schedules_create": "prompt cron? at? timezone? title? sessionId? worktreeId? agenticTool? permissionMode?",
     "agor_schedules_remove": "scheduleId",
@@ -105,7 +108,7 @@ async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
 
 async def test_all_tools_are_listed(mcp: Mcp) -> None:
     """5a, 5b: Lists every tool of both sections in a fixed order."""
-    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *FINISHING, *SCHEDULES, *PLAIN)
+    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *FINISHING, *RUNS, *SCHEDULES, *PLAIN)
 
 
 async def test_the_list_is_short(mcp: Mcp) -> None:
@@ -153,6 +156,7 @@ async def test_annotations(mcp: Mcp) -> None:
         *CHANGING,
         *FINISHING,
         *SCHEDULES[1:],
+        RUNS[0],
         "agor_worktrees_create",
         "agor_worktrees_update",
         "create_session",
@@ -167,10 +171,12 @@ async def test_annotations(mcp: Mcp) -> None:
 
 async def test_reading_changes_nothing(server: Running) -> None:
     """5d: A tool that is marked as read-only changes nothing and needs no approval."""
-    session = await opened(server, mode="plan")
+    repo = await server.client.repo(server.repo())
+    own = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
+    session = await opened(server, mode="plan", worktreeId=own["id"])
     agent = await agent_of(server, session)
-    repo = (await server.client.get("/api/repos"))["repos"][0]
-    worktree = await server.client.post("/api/worktrees", {"repoId": repo["id"], "branch": "side"})
+    run = await server.client.post(f"/api/worktrees/{own['id']}/runs", {"command": "true"})
+    await server.client.eventually(lambda: has_ended(server, run))
     arguments: dict[str, Json] = {
         "agor_sessions_get": {"sessionId": session["id"]},
         "agor_sessions_wait": {"taskIds": [session["taskId"]]},
@@ -178,7 +184,8 @@ async def test_reading_changes_nothing(server: Running) -> None:
         "agor_tasks_list": {"sessionId": session["id"]},
         "agor_messages_list": {"sessionId": session["id"], "search": "ready"},
         "agor_search": {"query": "ready"},
-        "agor_worktrees_get": {"worktreeId": worktree["id"]},
+        "agor_worktrees_get": {"worktreeId": own["id"]},
+        "agor_worktrees_run_log": {"worktreeId": own["id"]},
         "get_session_status": {"sessionId": session["id"]},
     }
     before = await traces(server)
@@ -187,6 +194,10 @@ async def test_reading_changes_nothing(server: Running) -> None:
         assert await agent.call(name, **arguments.get(name, {}))
     assert await traces(server) == before
     assert (await server.client.get("/api/approvals"))["total"] == 0
+
+
+async def has_ended(server: Running, run: Json) -> bool:
+    return (await server.client.get(f"/api/runs/{run['id']}"))["state"] == "exited"
 
 
 async def traces(server: Running) -> tuple[Any, Json]:

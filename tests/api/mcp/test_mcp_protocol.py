@@ -67,8 +67,8 @@ async def _greet(speaker: Speaker, revision: str) -> dict[str, Any]:
         hello = await speaker.result("server/discover")
         spoken = hello["supportedVersions"]
     else:
-        who = {"name": "test", "version": "1"}
-        hello = await speaker.result("initialize", protocolVersion=revision, capabilities={}, clientInfo=who)
+        client_info = {"name": "test", "version": "1"}
+        hello = await speaker.result("initialize", protocolVersion=revision, capabilities={}, clientInfo=client_info)
         spoken = [hello["protocolVersion"]]
     assert revision in spoken
     return hello

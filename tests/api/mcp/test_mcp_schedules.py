@@ -62,6 +62,20 @@ async def test_a_person_decides_about_an_agents_schedule(place: ToolServer) -> N
     assert schedule["createdBy"] == {"kind": "session", "id": agent.id}
 
 
+async def test_the_question_says_what_a_schedule_would_reach(place: ToolServer) -> None:
+    """5e: The question about an agent's schedule names the place of new sessions, and also says which rights it would
+    use that the agent itself does not have."""
+    agent, other = await place.root("plan"), await place.root("allow-all")
+    repo = await place.client.get(f"/api/repos/{place.repo_id}")
+    new = {"worktreeId": repo["id"], "agenticTool": "demo", "permissionMode": "allow-all"}
+    approval = await place.asked_every_time(agent, "agor_schedules_create", prompt="x", cron=DAILY, **new)
+    assert repo["path"] in approval["toolCall"]["title"]
+    assert "without anybody asking" in approval["reason"] and "grants more than plan" in approval["reason"]
+    arguments = {"prompt": "x", "cron": DAILY, "sessionId": other.id}
+    approval = await place.asked_every_time(agent, "agor_schedules_create", **arguments)
+    assert "without anybody asking" in approval["reason"] and "which grants more than plan" in approval["reason"]
+
+
 async def test_schedules_beyond_reach_stay_closed(place: ToolServer) -> None:
     """5b: An agent neither lists nor removes schedules of sessions beyond its reach."""
     agent, other = await place.root("bypassPermissions"), await place.root()

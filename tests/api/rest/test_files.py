@@ -74,7 +74,7 @@ async def test_a_prompt_without_files_has_no_files_field(server: Running) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "how"),
+    ("body", "kind", "how"),
     [
         (picture(), "image/png", "inline"),
         (picture("photo.jpg", mimeType="image/jpeg"), "image/png", "inline"),
@@ -84,11 +84,11 @@ async def test_a_prompt_without_files_has_no_files_field(server: Running) -> Non
         ({"name": "ü\"'.csv", "text": "a,b"}, "application/octet-stream", "attachment"),
     ],
 )
-async def test_files_are_never_shown_as_active_content(server: Running, given: Json, kind: str, how: str) -> None:
+async def test_files_are_never_shown_as_active_content(server: Running, body: Json, kind: str, how: str) -> None:
     """A2: Only pictures and plain text are served inline; a picture's type comes from its bytes, not from the
     client."""
     session = await opened(server)
-    await server.client.prompt(session["id"], "look", files=[given])
+    await server.client.prompt(session["id"], "look", files=[body])
     (file,) = await named(server, session["id"])
     answer = await server.client.http.get(f"/api/files/{file['id']}")
     assert answer.headers["content-type"] == kind

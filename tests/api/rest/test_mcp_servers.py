@@ -103,9 +103,9 @@ async def test_every_field_can_be_changed(server: Running) -> None:
     client = server.client
     local = await client.post("/api/mcp-servers", LOCAL | {"env": {"KEY": "env-7f", "OTHER": "x"}})
     path = f"/api/mcp-servers/{local['id']}"
-    wanted: Json = {"name": "new", "command": "/bin/true", "args": [], "enabled": False}
-    changed = await client.call("PATCH", path, json=wanted)
-    assert {name: changed[name] for name in wanted} == wanted
+    body: Json = {"name": "new", "command": "/bin/true", "args": [], "enabled": False}
+    changed = await client.call("PATCH", path, json=body)
+    assert {name: changed[name] for name in body} == body
     assert changed["env"] == local["env"]
     # A masked value that is sent back leaves the stored value unchanged.
     await client.call("PATCH", path, json={"env": {"KEY": "***", "MORE": "y"}, "enabled": True})

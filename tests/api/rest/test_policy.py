@@ -80,9 +80,9 @@ async def test_every_field_of_a_rule_can_be_changed(server: Running) -> None:
     client = server.client
     rule = await add(client, "allow", command="git *", agent="demo")
     path = f"{RULES}/{rule['id']}"
-    wanted = {"effect": "ask", "agent": None, "kind": "edit", "tool": "write*", "path": "docs/**", "note": "n"}
-    changed = await client.call("PATCH", path, json=wanted)
-    assert {name: changed[name] for name in wanted} == wanted
+    fields = {"effect": "ask", "agent": None, "kind": "edit", "tool": "write*", "path": "docs/**", "note": "n"}
+    changed = await client.call("PATCH", path, json=fields)
+    assert {name: changed[name] for name in fields} == fields
     assert (changed["command"], changed["position"], changed["createdAt"]) == ("git *", 1, rule["createdAt"])
     for body, code in (
         ({}, "nothing_to_change"),

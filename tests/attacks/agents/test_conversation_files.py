@@ -19,9 +19,10 @@ from bough.core.conversations import catch_up, history_files
 from bough.core.conversations.turns_from_file import file_turns
 from bough.errors import Conflict
 from bough.model.values.redaction import NOTHING_SECRET
-from tests.core.helpers import open_session
+from tests.api.error_responses import refused
+from tests.core.helpers import add_agent, open_session
 from tests.support.outside import demo_chat
-from tests.support.server import Running
+from tests.support.server import Running, serving
 
 ID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 NAME = f"rollout-2026-01-02T03-04-05-{ID}.jsonl"
@@ -111,9 +112,9 @@ async def test_comparing_holds_up_nobody(server: Running, monkeypatch: pytest.Mo
     """H3: What an agent says that its conversation holds is compared with Bough's prompts beside the event loop."""
     threads: list[threading.Thread] = []
 
-    def compared(*given: Any) -> Any:
+    def compared(*arguments: Any) -> Any:
         threads.append(threading.current_thread())
-        return new_turns(*given)
+        return new_turns(*arguments)
 
     new_turns = catch_up.new_turns
     monkeypatch.setattr(catch_up, "new_turns", compared)
@@ -123,3 +124,19 @@ async def test_comparing_holds_up_nobody(server: Running, monkeypatch: pytest.Mo
     await demo_chat(server.data / "demo", Path(command["cwd"]), "[[say outside]]", resume=command["words"][-1])
     assert (await server.client.post(f"/api/sessions/{session}/catch-up"))["turns"] == 1
     assert threads and threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("conversation_id", ["--yolo", "-cnotify=['evil']", "../x", "a\nb", "\u202ea", "x" * 201])
+async def test_an_id_is_no_option(tmp_path: Path, conversation_id: str) -> None:
+    """H1, H3: A conversation whose id its agent's own terminal program would take for an option or a path is not listed
+    for people, and no command with such an id is shown to them."""
+    add_agent(tmp_path, "odd", ["{python}", "-m", "tests.attacks.agents.names_itself", conversation_id, str(tmp_path)])
+    file = tmp_path / "data" / "agents" / "odd.toml"
+    file.write_text(f'{file.read_text()}[conversations]\nterminal = ["odd", "resume", "{{id}}"]\n')
+    async with serving(tmp_path) as server:
+        session = await open_session(server, agent="odd")
+        await server.client.ask(session, "hello")
+        answer = await server.client.http.post(f"/api/sessions/{session}/terminal-command")
+        refused(answer, 409, "odd_conversation_id")
+        page = await server.client.get("/api/conversations", params={"agent": "odd"})
+        assert [conversation["id"] for conversation in page["conversations"]] == ["plain"]

@@ -142,15 +142,15 @@ async def update_branch(cwd: str) -> None:
     where = await working_copy(cwd)
     head, other = await worktrees.resolve(cwd, "HEAD"), await worktrees.resolve(cwd, "other")
     assert head is not None and other is not None
-    who = await merge.identity(cwd)
-    rebased = await rebase(cwd, other, head, who)
+    author = await merge.identity(cwd)
+    rebased = await rebase(cwd, other, head, author)
     merged = await merge_trees(cwd, head, other)
     await touched_files(where, head, merged.tree)
-    await move_checkout(where, head, rebased.sha, "Rebase.", who)
-    await move_checkout(where, rebased.sha, head, "Back.", who)
+    await move_checkout(where, head, rebased.sha, "Rebase.", author)
+    await move_checkout(where, rebased.sha, head, "Back.", author)
     await leave_in_conflict(where, head, other, merged, "Merge.")
     await abort_conflict(where, head, merged)
-    await move_branch(cwd, "other", other, head, "Forward.", who)
+    await move_branch(cwd, "other", other, head, "Forward.", author)
 
 
 async def push_and_fetch(cwd: str) -> None:

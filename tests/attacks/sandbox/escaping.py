@@ -31,14 +31,14 @@ def read(path: str) -> bytes:
         return file.read(1 << 20)
 
 
-def output(*words: str, given: str = "") -> bytes:
-    done = subprocess.run(words, input=given.encode(), capture_output=True, timeout=30, check=False)
+def output(*words: str, stdin: str = "") -> bytes:
+    done = subprocess.run(words, input=stdin.encode(), capture_output=True, timeout=30, check=False)
     return done.stdout + done.stderr
 
 
-def readings(wanted: Wanted) -> Iterator[tuple[str, Callable[[], bytes]]]:
+def readings(targets: Wanted) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Yields ways to read a file that is hidden."""
-    for path in wanted["secrets"]:
+    for path in targets["secrets"]:
         yield f"open {path}", lambda path=path: read(path)
         yield f"root of a process {path}", lambda path=path: read(f"/proc/1/root{path}")
         yield f"dots {path}", lambda path=path: read(f"/proc/self/cwd/{'../' * 20}{path}")
@@ -46,7 +46,7 @@ def readings(wanted: Wanted) -> Iterator[tuple[str, Callable[[], bytes]]]:
         yield f"unmounted {path}", lambda path=path: output("unshare", "-Urm", "sh", "-c", uncovered(path))
         yield f"handle {path}", lambda path=path: by_handle(path)
     for number in range(3, 64):
-        yield f"inherited descriptor {number}", lambda number=number: inherited(number, wanted["secrets"])
+        yield f"inherited descriptor {number}", lambda number=number: inherited(number, targets["secrets"])
 
 
 def uncovered(path: str) -> str:
@@ -79,9 +79,9 @@ def inherited(number: int, paths: list[str]) -> bytes:
     return SECRET if target.startswith("/") and not target.startswith("/dev/") else b""
 
 
-def changes(wanted: Wanted) -> Iterator[tuple[str, Callable[[], Any]]]:
+def changes(targets: Wanted) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yields ways to change a place that is closed. What came of them is seen from outside."""
-    for path in wanted["closed"]:
+    for path in targets["closed"]:
         inside = os.path.join(path, "evil")
         yield f"create {inside}", lambda inside=inside: Path(inside).write_text("evil")
         yield f"folder {inside}", lambda inside=inside: os.makedirs(inside)
@@ -103,14 +103,14 @@ def append(path: str) -> None:
         file.write("evil")
 
 
-def doors(wanted: Wanted) -> Iterator[tuple[str, Callable[[], bytes]]]:
+def doors(targets: Wanted) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Yields ways to other processes, services and devices."""
     for name in sorted(_sockets()):
         yield f"socket {name}", lambda name=name: connected(name)
-    for port in wanted["services"]:
+    for port in targets["services"]:
         yield f"port {port}", lambda port=port: fetched(port, "/api/sessions")
-    yield "signal", lambda: (os.kill(wanted["outside"], signal.SIGKILL), SECRET)[1]
-    yield "memory", lambda: read(f"/proc/{wanted['outside']}/environ")
+    yield "signal", lambda: (os.kill(targets["outside"], signal.SIGKILL), SECRET)[1]
+    yield "memory", lambda: read(f"/proc/{targets['outside']}/environ")
     yield "device", lambda: (os.mknod("evil-disk", 0o60600, os.makedev(254, 0)), read("evil-disk"), SECRET)[2]
     yield "core pattern", lambda: (Path("/proc/sys/kernel/core_pattern").write_text("|/evil"), SECRET)[1]
     yield "uevent helper", lambda: (Path("/sys/kernel/uevent_helper").write_text("/evil"), SECRET)[1]
@@ -139,15 +139,15 @@ def fetched(port: int, path: str) -> bytes:
     return SECRET if connection.getresponse().status < 400 else b""
 
 
-def attempt(wanted: Wanted) -> dict[str, str]:
+def attempt(targets: Wanted) -> dict[str, str]:
     """Tries everything and returns the ways that led to something."""
     got: dict[str, str] = {}
-    for name, way in (*readings(wanted), *doors(wanted)):
+    for name, way in (*readings(targets), *doors(targets)):
         with contextlib.suppress(Exception):
             content = way()
             if SECRET in content:
                 got[name] = content.decode(errors="replace")[:200]
-    for _, change in changes(wanted):
+    for _, change in changes(targets):
         with contextlib.suppress(Exception):
             change()
     return got
@@ -156,8 +156,8 @@ def attempt(wanted: Wanted) -> dict[str, str]:
 def main(path: str) -> None:
     for message in messages():
         if message.get("method") == "session/prompt":
-            wanted = json.loads(Path(path).read_text())
-            write(chunk_line(json.dumps(attempt(wanted))))
+            targets = json.loads(Path(path).read_text())
+            write(chunk_line(json.dumps(attempt(targets))))
         answer(message)
 
 

@@ -13,7 +13,7 @@ from bough.core.tool_calls import service
 from bough.core.trees.requests import NewBranch
 from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
-from bough.model.sandbox import Sandbox
+from bough.model.agents.sandbox import Sandbox
 from bough.model.session import Caller
 from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 from tests.support.repos import make_repo

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bough.model.sandbox import SandboxProfile
+from bough.model.agents.sandbox import SandboxProfile
 from bough.model.session import MODES
 from tests.attacks.sandbox.box_agents import available, make_home, needs_sandbox
 from tests.attacks.sandbox.escaping import SECRET
@@ -70,7 +70,7 @@ async def test_no_way_out(tmp_path: Path, profile: SandboxProfile, worktree: boo
         make_repo(server.root / "others")
         repo = (await server.client.repo(server.repo()))["id"]
         with elsewhere() as process:
-            wanted = {
+            targets = {
                 "secrets": [*map(str, secrets), f"/proc/{process}/environ"],
                 "closed": [],
                 "services": [urlsplit(server.url).port],
@@ -84,7 +84,7 @@ async def test_no_way_out(tmp_path: Path, profile: SandboxProfile, worktree: boo
                 closed = places(server, home)
                 if mode == "plan" or worktree:
                     closed.append(Path(session["cwd"]) if mode == "plan" else server.root / "repo")
-                (server.root / "wanted").write_text(json.dumps(wanted | {"closed": [*map(str, closed)]}))
+                (server.root / "wanted").write_text(json.dumps(targets | {"closed": [*map(str, closed)]}))
                 before = {path: state(path) for path in closed}
                 assert (await server.client.ask(session["id"], "go"))["status"] == "completed"
                 assert (await server.client.texts(session["id"])) == ["{}"], mode

@@ -13,7 +13,7 @@ from bough.agents.acp.types import ResourceBlock, ResourceLinkBlock, TextBlock
 from bough.core.live_agents.start.context import AFTER_FILES, with_preface
 from bough.core.state import context_files
 from bough.core.state.context_files import context_blocks
-from bough.model.sandbox import Confinement
+from bough.model.agents.sandbox import Confinement
 from tests.support.server import Running
 
 

@@ -13,7 +13,8 @@ from bough.core.store import records
 from bough.core.store.sql import TREES
 from bough.errors import Denied, Invalid
 from bough.model.session import Caller
-from bough.model.tree import Budget, TreeUsage
+from bough.model.trees.tree import Budget, TreeUsage
+from bough.model.values.times import now
 from bough.settings import Settings
 from bough.storage.backend import Tx
 from tests.core.state.database_rows import StoredRows
@@ -82,6 +83,23 @@ async def test_too_many_unattended_turns() -> None:
     with pytest.raises(BudgetExceeded) as raised:
         await budgets.check(tx, session(), task(source_session_id="other"), Settings(max_unattended=3))
     assert raised.value.code == "unattended"
+
+
+async def test_who_counts_as_a_person(rows: StoredRows) -> None:
+    """B5: Prompts of other sessions and outcomes of calls are turns that agents cause; a nudge is neither theirs nor a
+    person's, so none of them starts the count again."""
+    root = await rows.session()
+    await rows.task(root, "A person begins.", "completed")
+    await rows.task(root, "work", started_at=now(), source="session", source_session_id=root.id)
+    await rows.task(root, "The outcome of a call", started_at=now(), source="callback")
+    await rows.task(root, "This message is from Bough.", source="schedule", nudge=True)
+    await rows.task(root, "said outside", outside=True)
+    assert await rows.store.read(lambda tx: tx.value(TREES.unattended, root=root.id)) == 2
+    with pytest.raises(BudgetExceeded):
+        outcome = task(source_session_id=None, source="callback")
+        await budgets.check(FakeTx({TREES.unattended.name: 4}), session(), outcome, Settings(max_unattended=3))
+    await rows.task(root, "A person goes on.")
+    assert await rows.store.read(lambda tx: tx.value(TREES.unattended, root=root.id)) == 0
 
 
 @pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_cost": -0.1}, {"max_turns": 0}, {"max_minutes": -1}])

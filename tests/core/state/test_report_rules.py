@@ -17,7 +17,7 @@ from bough.core.store.transactions import Change
 from bough.model.message import Message
 from bough.model.session import CallbackConfig, Kind, Session
 from bough.model.task import Task, TaskStatus
-from bough.model.tree import Callback
+from bough.model.trees.tree import Callback
 from tests.core.state.database_rows import StoredRows
 from tests.core.state.fake_rows import FakeTx, task
 

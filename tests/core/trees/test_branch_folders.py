@@ -51,13 +51,13 @@ class Failing:
         self.times = times
         plant = Branches.plant
 
-        async def fails(*given: Any) -> Branched:
+        async def fails(*arguments: Any) -> Branched:
             if self.times:
                 self.times -= 1
                 if first is not None:
-                    git(first, "worktree", "lock", given[6].cwd)
+                    git(first, "worktree", "lock", arguments[6].cwd)
                 raise Conflict("unlucky", "The first error.")
-            return await plant(*given)
+            return await plant(*arguments)
 
         monkeypatch.setattr(Branches, "plant", fails)
 

@@ -126,9 +126,9 @@ async def test_a_copy_of_a_busy_parent_is_discarded(trees: Grove, monkeypatch: p
     await trees.say(parent, "one heron")
     original = AgentClient.fork_session
 
-    async def late(self: AgentClient, *given: object, **options: object) -> object:
+    async def late(self: AgentClient, *arguments: object, **options: object) -> object:
         await trees.say(parent, "two ibises")
-        return await original(self, *given, **options)  # type: ignore[arg-type]
+        return await original(self, *arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(AgentClient, "fork_session", late)
     fork, task = await trees.fork(parent, "[[recall]]")

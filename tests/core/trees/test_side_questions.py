@@ -13,7 +13,7 @@ from bough.core.store.sql import TREES
 from bough.core.trees.requests import NewBranch
 from bough.errors import Conflict
 from bough.model.tool import ToolUse
-from bough.model.tree import AgentNote
+from bough.model.trees.tree import AgentNote
 from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove, session_caller
 from tests.support.client import Json
 from tests.support.eventually import eventually

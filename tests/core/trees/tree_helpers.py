@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bough.model.session import MODES, Caller
-from bough.model.tree import Callback
+from bough.model.trees.tree import Callback
 from tests.support.client import Client, Json
 from tests.support.repos import make_repo
 from tests.support.server import Running, serving

@@ -43,8 +43,8 @@ async def test_paths_inside_the_root_are_accepted(server: Running) -> None:
         (server.root / "plain", server.root / "plain"),
         (server.root, server.root),
     ]
-    for given, real in spelled:
-        answer = await register(server, given)
+    for spelling, real in spelled:
+        answer = await register(server, spelling)
         assert answer.status_code == 201, answer.text
         assert answer.json()["path"] == str(real)
     assert (await server.client.get("/api/repos"))["total"] == 3

@@ -124,10 +124,10 @@ async def store(empty: Backend) -> Store:
     return Store(empty)
 
 
-async def add_session(store: Store, query: Query = SESSION, **given: Any) -> str:
+async def add_session(store: Store, query: Query = SESSION, **columns: Any) -> str:
     session_id = new_id()
     fields = {"agent": "demo", "title": "", "description": "", "status": "active", "archived": False}
-    fields |= {"root": session_id, "now": MOMENT.format(day=1), "repo_id": new_id()} | given
+    fields |= {"root": session_id, "now": MOMENT.format(day=1), "repo_id": new_id()} | columns
 
     async def work(change: Change) -> None:
         await change.tx.run(REPO, id=fields["repo_id"])

@@ -126,7 +126,7 @@ async def test_two_processes_writing_lose_nothing(backend: Backend, database_url
         assert isinstance(hits, int)
         await tx.run(Q.set_hits, id="b1", hits=hits + 1)
 
-    await asyncio.gather(*(which.transaction(work) for _ in range(30) for which in (backend, other)))
+    await asyncio.gather(*(database.transaction(work) for _ in range(30) for database in (backend, other)))
     assert await backend.read(lambda tx: tx.value(Q.hits, id="b1")) == 60
     await other.close()
 

@@ -71,7 +71,7 @@ class WatchingTx:
         self._tx.notify(channel, payload)
 
 
-def crash_in(backend: type[Backend], where: str, which: str) -> None:
+def crash_in(backend: type[Backend], where: str, moment: str) -> None:
     """Makes the process die at one transaction of this database: the one with this number, or the first with this
     query."""
     original: Callable[[Any, Work], Awaitable[Any]] = backend.transaction
@@ -85,7 +85,7 @@ def crash_in(backend: type[Backend], where: str, which: str) -> None:
             nonlocal hit
             watched = WatchingTx(tx)
             result = await work(watched)
-            hit = which == mine or which in watched.ran
+            hit = moment == mine or moment in watched.ran
             if hit and where == "inside":
                 die()
             return result

@@ -13,6 +13,7 @@ import httpx
 import msgspec
 
 from bough.core.live_agents.start import agent_tokens
+from bough.model.values import own_tokens
 from tests.support.client import Client
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -93,6 +94,6 @@ def replace_token(data: Path, session_id: str) -> str:
     token = agent_tokens.mint(session_id)
     with contextlib.closing(sqlite3.connect(data / "bough.db", timeout=20)) as database, database:
         query = "UPDATE keepers SET token_hash = ? WHERE session_id = ?"
-        changed = database.execute(query, (agent_tokens.hashed(token), session_id)).rowcount
+        changed = database.execute(query, (own_tokens.hashed(token), session_id)).rowcount
     assert changed == 1, f"session {session_id} has no agent at work"
     return token

@@ -237,8 +237,8 @@ class _Copilot(Actions):
 
     def shell(self, command: str, *, escalate: bool = False) -> str:
         # `initial_wait` is how long it waits for a command before it continues without it.
-        given = {"command": command, "description": "Run a command", "mode": "sync", "initial_wait": 60}
-        return _call("bash", given)
+        arguments = {"command": command, "description": "Run a command", "mode": "sync", "initial_wait": 60}
+        return _call("bash", arguments)
 
     def plan(self) -> str:
         return _call("update_todo", {"todos": "- [ ] First\n- [ ] Second"})

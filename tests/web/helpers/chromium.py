@@ -25,8 +25,8 @@ def find() -> str | None:
 def arguments() -> list[str]:
     """Returns arguments for root, under whom its sandbox does not work, and for containers with little shared
     memory."""
-    given = ["--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb", "--font-render-hinting=none"]
-    return [*given, "--no-sandbox"] if os.geteuid() == 0 else given
+    flags = ["--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb", "--font-render-hinting=none"]
+    return [*flags, "--no-sandbox"] if os.geteuid() == 0 else flags
 
 
 def main() -> int:

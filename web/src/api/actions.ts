@@ -268,3 +268,9 @@ export const removeTour = () => dataOf(api.DELETE("/api/tour"));
 export const openTerminal = (body: Schemas["NewTerminal"]) => dataOf(api.POST("/api/terminals", { body }));
 export const endTerminal = (terminalId: string) =>
   dataOf(api.DELETE("/api/terminals/{terminalId}", { params: { path: { terminalId } } }));
+
+/** Starts a command in a worktree. */
+export const startRun = (worktreeId: string, body: Schemas["NewRun"]) =>
+  dataOf(api.POST("/api/worktrees/{worktreeId}/runs", { params: { path: { worktreeId } }, body }));
+export const stopRun = (runId: string) =>
+  dataOf(api.POST("/api/runs/{runId}/stop", { params: { path: { runId } }, body: undefined }));

@@ -45,6 +45,7 @@ export type Overlap = Schemas["Overlap"];
 export type WorktreeProgress = Schemas["WorktreeProgress"];
 export type Finished = Schemas["Finished"];
 export type PullRequestChecks = Schemas["PullRequestChecks"];
+export type Run = Schemas["Run"];
 export type Budget = Schemas["Budget"];
 export type Callback = Schemas["Callback"];
 export type Rule = Schemas["Rule"];

@@ -9,7 +9,7 @@ export function withAdoptedStyles(build: () => void): void {
   try {
     build();
   } finally {
-    // The method of the prototype is in sight again.
+    // Uncovers the prototype's method again.
     Reflect.deleteProperty(document, "createElement");
   }
 }

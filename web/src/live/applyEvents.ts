@@ -35,6 +35,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   choice: ["choices"],
   schedule: ["schedules", "scheduleRuns"],
   terminal: ["terminals"],
+  run: ["runs"],
 };
 
 /** Queries of which only those about the event's session are refetched: the home page may hold dozens. */

@@ -20,11 +20,11 @@ class FakeSocket {
 function connect() {
   FakeSocket.all = [];
   vi.stubGlobal("WebSocket", FakeSocket);
-  const told: unknown[][] = [];
+  const calls: unknown[][] = [];
   const tell =
     (name: string) =>
     (...words: unknown[]) =>
-      told.push([name, ...words]);
+      calls.push([name, ...words]);
   const socket = new TerminalSocket("ws://x", () => [], {
     opened: tell("opened"),
     resized: tell("resized"),
@@ -32,11 +32,11 @@ function connect() {
     ended: tell("ended"),
     lost: tell("lost"),
     printed: (data, shown) => {
-      told.push(["printed", data.length]);
+      calls.push(["printed", data.length]);
       shown();
     },
   });
-  return { socket, told };
+  return { socket, calls };
 }
 
 afterEach(() => {
@@ -45,11 +45,11 @@ afterEach(() => {
 });
 
 test("confirms what was shown, and sends large input in pieces", () => {
-  const { socket, told } = connect();
+  const { socket, calls } = connect();
   const [fake] = FakeSocket.all as [FakeSocket];
   fake.onmessage({ data: '{"type":"opened","columns":90,"rows":30,"replayed":3}' });
   fake.onmessage({ data: new Uint8Array([1, 2, 3]).buffer });
-  expect(told).toEqual([
+  expect(calls).toEqual([
     ["opened", 90, 30, 3],
     ["printed", 3],
   ]);
@@ -60,12 +60,12 @@ test("confirms what was shown, and sends large input in pieces", () => {
 
 test("reconnects unless the server refuses or the shell is gone", () => {
   vi.useFakeTimers();
-  const { told } = connect();
+  const { calls } = connect();
   FakeSocket.all[0]!.onclose({ code: 1006 });
   vi.advanceTimersByTime(5000);
   expect(FakeSocket.all).toHaveLength(2);
   FakeSocket.all[1]!.onclose({ code: 4404 });
   vi.advanceTimersByTime(60_000);
   expect(FakeSocket.all).toHaveLength(2);
-  expect(told).toEqual([["lost"], ["ended", null]]);
+  expect(calls).toEqual([["lost"], ["ended", null]]);
 });

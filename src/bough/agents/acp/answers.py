@@ -96,7 +96,7 @@ class Usage(Struct, frozen=True, rename="camel"):
     cached_write_tokens: int | None = None
 
 
-class ListedSession(Struct, frozen=True):
+class ListedConversation(Struct, frozen=True):
     """A conversation that the agent holds."""
 
     session_id: str
@@ -108,7 +108,7 @@ class ListedSession(Struct, frozen=True):
 class SessionPage(Struct, frozen=True):
     """The answer to session/list: some conversations, and the cursor of the next ones."""
 
-    sessions: list[ListedSession]
+    sessions: list[ListedConversation]
     next_cursor: str | None
 
 
@@ -151,7 +151,7 @@ def read_session_page(raw: Raw) -> SessionPage:
     """Reads the answer to session/list. Leaves out conversations without an id or a folder."""
     answer = _object(_decode(raw))
     sessions = [
-        ListedSession(session_id, cwd, _text(entry.get("title")), _text(entry.get("updatedAt")) or None)
+        ListedConversation(session_id, cwd, _text(entry.get("title")), _text(entry.get("updatedAt")) or None)
         for entry in _objects(answer.get("sessions"))
         if (session_id := _text(entry.get("sessionId"))) and (cwd := _text(entry.get("cwd")))
     ]

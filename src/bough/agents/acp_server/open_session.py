@@ -52,7 +52,7 @@ class OpenSession(ABC, Generic[State]):
 
     @property
     def is_starting(self) -> bool:
-        """Whether a turn is about to run, as the next thing that this process does."""
+        """Whether a turn is the next thing that this process runs."""
         return self._running is None and bool(self._queue)
 
     def cancel(self) -> None:

@@ -64,7 +64,7 @@ class ConversationFiles(_Table):
     folder_file: str = ""
     # A person's prompt, which begins a turn.
     prompt: LineField | None = None
-    # Prompts that are none: regular expressions for the beginning of their text.
+    # Prompts that no person wrote: regular expressions for the beginning of their text.
     not_prompts: list[str] = []
     # The agent's texts, thoughts and tools, for agents that cannot load a conversation. Bough then reads these.
     text: LineField | None = None

@@ -10,7 +10,7 @@ import msgspec
 from bough.agents.catalog.conversation_files import ConversationFiles
 from bough.agents.catalog.limit_vocabulary import LimitVocabulary
 from bough.agents.catalog.question_vocabulary import QuestionVocabulary
-from bough.agents.catalog.steering import Steering
+from bough.agents.catalog.steering import SteeringRequest
 from bough.agents.catalog.tool_vocabulary import ToolVocabulary
 from bough.errors import Invalid
 from bough.model.session import RANK, PermissionMode
@@ -260,7 +260,7 @@ class CatalogEntry(_Table):
     tools: ToolVocabulary = msgspec.field(default_factory=ToolVocabulary)
     questions: QuestionVocabulary = msgspec.field(default_factory=QuestionVocabulary)
     limits: LimitVocabulary = msgspec.field(default_factory=LimitVocabulary)
-    steering: Steering = msgspec.field(default_factory=Steering)
+    steering: SteeringRequest = msgspec.field(default_factory=SteeringRequest)
     conversations: ConversationFiles = msgspec.field(default_factory=ConversationFiles)
     # Ids of the agent's config options, if it has them.
     mode_option: str | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Steering(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
+class SteeringRequest(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
     """The request that puts a prompt into the running turn, and the answers that mean that the agent has it.
 
     Any other answer, and every error, means that the agent has not taken the prompt.

@@ -45,14 +45,14 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--chat", action="store_true", help="have a conversation in the terminal, instead of ACP")
     parser.add_argument(
-        "--resume", metavar="ID", help="continue this conversation in the terminal: the lines of the input are prompts"
+        "--resume", metavar="ID", help="continue this conversation in the terminal; each line of input is a prompt"
     )
     parser.add_argument(
         "--prompt",
         action="append",
         default=[],
         metavar="TEXT",
-        help="with --chat or --resume: send this prompt, and end",
+        help="with --chat or --resume: send this prompt, then exit",
     )
     options = parser.parse_args(argv)
     if options.chat or options.resume is not None:

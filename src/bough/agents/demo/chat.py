@@ -67,9 +67,9 @@ class Chat:
             if self._shows and update.get("sessionUpdate") == "agent_message_chunk":
                 print(update["content"].get("text", ""), end="", flush=True)
         elif message["method"] == "session/request_permission":
-            wanted = "allow_once" if self._allow(str(params["toolCall"].get("title", "this"))) else "reject_once"
+            kind = "allow_once" if self._allow(str(params["toolCall"].get("title", "this"))) else "reject_once"
             options: list[Json] = params["options"]
-            chosen: str = next(option["optionId"] for option in options if option["kind"] == wanted)
+            chosen: str = next(option["optionId"] for option in options if option["kind"] == kind)
             outcome: Json = {"outcome": {"outcome": "selected", "optionId": chosen}}
             await self._send({"jsonrpc": "2.0", "id": message["id"], "result": outcome})
         else:

@@ -37,7 +37,7 @@ class WriteFile(msgspec.Struct, frozen=True):
     text: str
 
 
-class RunCommand(msgspec.Struct, frozen=True):
+class RunShell(msgspec.Struct, frozen=True):
     command: str
 
 
@@ -76,7 +76,7 @@ Directive = (
     | Flood
     | ShowPlan
     | WriteFile
-    | RunCommand
+    | RunShell
     | CallMcpTool
     | AskUser
     | Fail
@@ -184,10 +184,10 @@ def _write(_: str, rest: str) -> WriteFile:
     return WriteFile(path, text)
 
 
-def _run(_: str, rest: str) -> RunCommand:
+def _run(_: str, rest: str) -> RunShell:
     if not rest.strip() or "\0" in rest:
         raise ValueError("run takes a command")
-    return RunCommand(rest)
+    return RunShell(rest)
 
 
 def _mcp(_: str, rest: str) -> CallMcpTool:

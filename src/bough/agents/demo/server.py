@@ -89,7 +89,7 @@ class DemoAgent(AgentServer[DemoState, DemoSession]):
                 self.connection.answer(request_id, {"outcome": "promptRequired", "reason": "noRunningTurn"})
 
         if session.is_starting:
-            # Both came at once, and the turn is the next thing to be done.
+            # Both arrived at once, and the turn runs next.
             asyncio.get_running_loop().call_soon(put_in)
         else:
             put_in()

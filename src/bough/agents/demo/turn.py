@@ -127,7 +127,7 @@ class DemoTurn(Turn[DemoState]):
             case d.ShowPlan(steps):
                 entries = [{"content": step, "priority": "medium", "status": "pending"} for step in steps]
                 self._updates.update({"sessionUpdate": "plan", "entries": entries})
-            case d.WriteFile() | d.RunCommand() | d.CallMcpTool() | d.AskUser():
+            case d.WriteFile() | d.RunShell() | d.CallMcpTool() | d.AskUser():
                 await self._use(directive)
             case d.Fail(text):
                 raise RpcError(INTERNAL_ERROR, text)
@@ -136,11 +136,11 @@ class DemoTurn(Turn[DemoState]):
             case d.PlainDirective(name):
                 await self._simple(name)
 
-    async def _use(self, directive: d.WriteFile | d.RunCommand | d.CallMcpTool | d.AskUser) -> None:
+    async def _use(self, directive: d.WriteFile | d.RunShell | d.CallMcpTool | d.AskUser) -> None:
         match directive:
             case d.WriteFile(path, text):
                 await self._tools.write(path, text)
-            case d.RunCommand(command):
+            case d.RunShell(command):
                 await self._tools.run(command)
             case d.CallMcpTool(tool, arguments):
                 await self._tools.call_mcp(tool, arguments)

@@ -4,10 +4,9 @@ It detaches itself from the server, starts the agent and enters the main loop.""
 
 import os
 import sys
-import time
 from typing import Any
 
-from bough.agents.keeper import files, kernel_doors, process_tree, startup
+from bough.agents.keeper import files, kernel_doors, startup
 from bough.agents.keeper.agent_process import AgentProcess
 from bough.agents.keeper.frames import VERSION
 from bough.agents.keeper.journal import Journal
@@ -35,24 +34,11 @@ def main(folder: str) -> None:
     except OSError as error:
         startup.report({"error": error.strerror})
         return
-    me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
-    about = {
-        "version": VERSION,
-        "keeper": me,
-        "agent": agent.process,
-        "command": start["command"],
-        "started": time.time(),
-    }
+    command = start["command"]
     del start
     loop = KeeperLoop(here, listener, journal, agent, key_hash, proxy)
-    try:
-        files.write_json(here, files.KEEPER, about)
-    except OSError as error:  # No server could find this keeper or its agent later, so neither may live.
-        startup.kill_all(me)
-        startup.report({"error": error.strerror})
-        return
-    startup.report({"pid": me.pid})
-    loop.run()
+    if startup.announce(here, VERSION, agent.process, command):
+        loop.run()
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ JOIN_SESSION_KEYRING = 1
 
 
 def close(box: str) -> None:
-    """Leaves what the kernel lets one leave. `box` is the program that builds the box."""
+    """Gives up both, as far as the kernel lets a process do so. `box` is the program that builds the box."""
     with contextlib.suppress(OSError):
         _leave_keys()
     with contextlib.suppress(OSError):

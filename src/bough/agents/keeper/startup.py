@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import time
+from collections.abc import Sequence
 from typing import Any
 
 from bough.agents.keeper import files, process_tree
@@ -44,6 +46,21 @@ def kill_all(me: process_tree.Process) -> None:
         while True:
             process_tree.send_signal([process for process in process_tree.family(me) if process != me], signal.SIGKILL)
             os.waitpid(-1, 0)
+
+
+def announce(here: int, version: int, program: process_tree.Process, command: Sequence[str]) -> bool:
+    """Writes down which processes belong to a keeper, and reports the start. If that fails, no server could find the
+    keeper or its program later, so neither may live: kills everything, reports the failure and returns False."""
+    me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
+    about = {"version": version, "keeper": me, "agent": program, "command": command, "started": time.time()}
+    try:
+        files.write_json(here, files.KEEPER, about)
+    except OSError as error:
+        kill_all(me)
+        report({"error": error.strerror})
+        return False
+    report({"pid": me.pid})
+    return True
 
 
 def report(outcome: dict[str, Any]) -> None:

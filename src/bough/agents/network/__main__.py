@@ -34,13 +34,13 @@ def main() -> None:
 
 
 async def _run_to_exit(control_socket: socket.socket, ports: socket.socket) -> None:
-    asyncio.get_running_loop().set_exception_handler(Failures().log)
+    asyncio.get_running_loop().set_exception_handler(UnexpectedErrors().log)
     await run(control_socket, ports)
     # Without waiting for threads that still resolve names.
     os._exit(0)
 
 
-class Failures:
+class UnexpectedErrors:
     """Logs errors that nobody expected, but not without end."""
 
     def __init__(self) -> None:

@@ -14,8 +14,8 @@ from bough.agents.keeper_client import disk_check, keeper_folder, keeper_key, or
 from bough.agents.keeper_client.start_keeper import connect, spawn, wait_until_started
 from bough.agents.process.inherited_env import HIDDEN_PREFIXES
 from bough.agents.process.process_link import find_program
-from bough.agents.pty_client.terminal_link import TerminalLink
-from bough.agents.pty_keeper.protocol import MOST, VERSION
+from bough.agents.pty_client.terminal_link import Output, Resized, TerminalLink
+from bough.agents.pty_keeper.protocol import MOST, OUTPUT_FILE, VERSION
 from bough.errors import AgentFailed, Conflict
 
 PROGRAM = "bough.agents.pty_keeper"
@@ -36,11 +36,21 @@ def shell_env(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 async def start_terminal(
-    root: Path, terminal_id: str, *, cwd: str, columns: int, rows: int, idle_limit: float | None
+    root: Path,
+    terminal_id: str,
+    *,
+    cwd: str,
+    columns: int,
+    rows: int,
+    idle_limit: float | None = None,
+    command: list[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    keeps_output: bool = False,
 ) -> None:
-    """Starts a shell with its own keeper. Raises `AgentFailed` if it cannot be started."""
-    env = shell_env(os.environ)
-    command = [person_shell(os.environ)]
+    """Starts a shell, or another command, with its own keeper. With `keeps_output` the end of what it printed is still
+    there after its end. Raises `AgentFailed` if it cannot be started."""
+    env = dict(shell_env(os.environ) if env is None else env)
+    command = command or [person_shell(os.environ)]
     folder = root / terminal_id
     program = find_program(command, cwd, env)
     await asyncio.to_thread(_make_folder, folder)
@@ -53,6 +63,7 @@ async def start_terminal(
         "columns": columns,
         "rows": rows,
         "idle_limit": idle_limit,
+        "keeps_output": keeps_output,
         "key_hash": keeper_key.hashed(keeper_key.keeper_key(root, terminal_id)),
     }
     try:
@@ -71,8 +82,9 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700)
 
 
-async def attach_terminal(folder: Path) -> TerminalLink:
-    """Attaches a viewer. Raises `KeeperGone` if the keeper is dead, and `Conflict` if it takes no viewer."""
+async def attach_terminal(folder: Path, tail: int | None = None) -> TerminalLink:
+    """Attaches a viewer, which receives at most `tail` bytes of what was printed before. Raises `KeeperGone` if the
+    keeper is dead, and `Conflict` if it takes no viewer."""
     await wait_until_started(folder)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -81,7 +93,7 @@ async def attach_terminal(folder: Path) -> TerminalLink:
             reader, writer = await asyncio.open_unix_connection(sock=sock, limit=2 * MOST)
             link = TerminalLink(reader, writer)
             key = keeper_key.keeper_key(folder.parent, folder.name)
-            writer.write(frames.message(frames.HELLO, version=VERSION, key=key))
+            writer.write(frames.message(frames.HELLO, version=VERSION, key=key, tail=tail))
             frame = await link.next_frame()
     except (OSError, TimeoutError) as error:
         sock.close()
@@ -97,6 +109,32 @@ async def attach_terminal(folder: Path) -> TerminalLink:
         raise Conflict("terminal_refused", frame.text()["text"])
     link.welcome = frame.text()
     return link
+
+
+async def read_output(folder: Path, tail: int) -> bytes:
+    """Returns the last bytes that a command printed, whether it runs or has ended; empty if they are lost."""
+    try:
+        link = await attach_terminal(folder, tail)
+    except KeeperGone:
+        return await asyncio.to_thread(_read_file, folder / OUTPUT_FILE, tail)
+    try:
+        data = bytearray()
+        left = link.welcome["end"] - link.welcome["start"]
+        async with asyncio.timeout(ANSWER_WITHIN):
+            while len(data) < left and isinstance(news := await link.receive(), Output | Resized):
+                data += news.data if isinstance(news, Output) else b""
+        return bytes(data)
+    finally:
+        await link.close()
+
+
+def _read_file(path: Path, tail: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(-min(tail, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            return file.read(tail)
+    except OSError:
+        return b""
 
 
 async def end_terminal(folder: Path) -> int | None:

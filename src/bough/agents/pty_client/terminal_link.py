@@ -23,14 +23,14 @@ class Resized(NamedTuple):
     rows: int
 
 
-class Ended(NamedTuple):
+class TerminalEnd(NamedTuple):
     """The shell is gone, by itself or because it was ended. A negative code is the number of a signal."""
 
     code: int | None
     reason: str | None
 
 
-TerminalNews = Output | Resized | Ended
+TerminalNews = Output | Resized | TerminalEnd
 
 
 class TerminalLink:
@@ -63,8 +63,8 @@ class TerminalLink:
                 return Resized(size["columns"], size["rows"])
             if frame.head.kind == frames.EXIT:
                 exit = frame.text()
-                return Ended(exit["code"], exit["reason"])
-        return Ended(None, None)
+                return TerminalEnd(exit["code"], exit["reason"])
+        return TerminalEnd(None, None)
 
     async def send(self, data: bytes) -> None:
         """Passes on what a person typed. Waits while the shell does not read."""
@@ -77,7 +77,7 @@ class TerminalLink:
         await self._drain()
 
     async def close(self) -> None:
-        """Leaves. The shell goes on."""
+        """Detaches. The shell keeps running."""
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()

@@ -4,6 +4,7 @@
   Bough but parts of `keeper`.
 - `__main__` starts it, `shell` runs the shell on a pseudo-terminal, `scrollback` holds the end of its output,
   `viewer` serves one connection, and `main_loop` moves bytes between them.
-- What the shell printed is held in memory only: it may be secret, and is of no use once the shell is gone.
+- What a shell printed is held in memory only: it may be secret, and is of no use once the shell is gone. The output of
+  a run is asked about afterwards, so its end is written to a file.
 - `pty_client` starts it and speaks `protocol` with it.
 """

@@ -2,9 +2,8 @@
 
 import os
 import sys
-import time
 
-from bough.agents.keeper import files, process_tree, startup
+from bough.agents.keeper import files, startup
 from bough.agents.pty_keeper.main_loop import TerminalLoop
 from bough.agents.pty_keeper.protocol import VERSION
 from bough.agents.pty_keeper.shell import Shell
@@ -23,24 +22,12 @@ def main(folder: str) -> None:
     except OSError as error:
         startup.report({"error": error.strerror})
         return
-    me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
-    loop = TerminalLoop(here, listener, shell, start["key_hash"], start.get("idle_limit"))
-    about = {
-        "version": VERSION,
-        "keeper": me,
-        "agent": shell.process,
-        "command": start["command"],
-        "started": time.time(),
-    }
+    keeps_output = start.get("keeps_output", False)
+    loop = TerminalLoop(here, listener, shell, start["key_hash"], start.get("idle_limit"), keeps_output)
+    command = start["command"]
     del start
-    try:
-        files.write_json(here, files.KEEPER, about)
-    except OSError as error:  # No server could find this keeper or its shell later, so neither may live.
-        startup.kill_all(me)
-        startup.report({"error": error.strerror})
-        return
-    startup.report({"pid": me.pid})
-    loop.run()
+    if startup.announce(here, VERSION, shell.process, command):
+        loop.run()
 
 
 if __name__ == "__main__":

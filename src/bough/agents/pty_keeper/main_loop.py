@@ -1,5 +1,6 @@
 """Moves bytes between a shell and its viewers until the shell and everything that it started are gone."""
 
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -31,20 +32,27 @@ PATIENCE = 5.0
 """Seconds that the shell waits for viewers of which none reads. They then skip what is no longer held."""
 MOST_VIEWERS = 32
 UNREADABLE = (ValueError, KeyError, TypeError)
-"""What a frame of a wrong form raises."""
+"""The errors that a malformed frame raises."""
 
 
 class TerminalLoop:
     """Runs until the shell has ended: by itself, on request, after the idle limit, or because the folder is gone."""
 
     def __init__(
-        self, folder: int, listener: socket.socket, shell: Shell, key_hash: str, idle_limit: float | None
+        self,
+        folder: int,
+        listener: socket.socket,
+        shell: Shell,
+        key_hash: str,
+        idle_limit: float | None,
+        keeps_output: bool = False,
     ) -> None:
         self._folder = folder
         self._listener = listener
         self._shell = shell
         self._key_hash = key_hash
         self._idle_limit = idle_limit
+        self._keeps_output = keeps_output
         self._me = process_tree.find(os.getpid()) or process_tree.Process(os.getpid(), 0)
         self._scrollback = Scrollback()
         self._viewers: list[Viewer] = []
@@ -65,7 +73,7 @@ class TerminalLoop:
         self._selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
 
     def run(self) -> None:
-        """Runs to the end."""
+        """Runs until the shell has ended and its viewers have been told."""
         while not self._over():
             self._watch()
             for key, _ in self._selector.select(self._patience(time.monotonic())):
@@ -101,10 +109,10 @@ class TerminalLoop:
             if self._shell.waiting < INPUT_LIMIT:
                 events |= selectors.EVENT_READ
             self._set_events(viewer.sock, events, functools.partial(self._serve, viewer))
-        wanted = selectors.EVENT_WRITE if self._shell.waiting else 0
+        events = selectors.EVENT_WRITE if self._shell.waiting else 0
         if not self._stalled(now):
-            wanted |= selectors.EVENT_READ
-        self._set_events(self._shell.fd, 0 if self._shell.hung_up else wanted, self._move)
+            events |= selectors.EVENT_READ
+        self._set_events(self._shell.fd, 0 if self._shell.hung_up else events, self._move)
 
     def _stalled(self, now: float) -> bool:
         """Whether the shell has to wait, because every viewer is behind and one of them still reads."""
@@ -165,17 +173,18 @@ class TerminalLoop:
     def _welcome(self, viewer: Viewer, frame: Frame) -> None:
         hello: dict[str, Any] = frame.text() if frame.head.kind == frames.HELLO else {}
         key = hello.get("key")
-        given = hashlib.sha256(key.encode(errors="replace") if isinstance(key, str) else b"").hexdigest()
-        if not hmac.compare_digest(given, self._key_hash):
+        key_hash = hashlib.sha256(key.encode(errors="replace") if isinstance(key, str) else b"").hexdigest()
+        if not hmac.compare_digest(key_hash, self._key_hash):
             viewer.refuse("denied", "This keeper serves only the server that started it.")
         elif hello.get("version") != protocol.VERSION:
             viewer.refuse("version", f"This terminal was opened by another version of Bough ({protocol.VERSION}).")
         else:
             self._active_at = time.monotonic()
-            viewer.welcome(self._shell.columns, self._shell.rows)
+            tail = hello.get("tail")
+            viewer.welcome(self._shell.columns, self._shell.rows, tail if isinstance(tail, int) and tail >= 0 else None)
 
     def _act(self, frame: Frame) -> None:
-        """Does what a viewer asks for."""
+        """Carries out a viewer's request."""
         self._active_at = time.monotonic()
         if frame.head.kind == protocol.INPUT:
             self._shell.put(frame.payload)
@@ -236,6 +245,18 @@ class TerminalLoop:
         self._exit_at = now
         exit = {"code": self._shell.status, "reason": self._reason}
         if os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
+            if self._keeps_output:
+                self._write_output()
             files.write_json(self._folder, files.EXIT, exit)
         for viewer in self._viewers:
             viewer.send_last(frames.message(frames.EXIT, **exit))
+
+    def _write_output(self) -> None:
+        """Writes what is still held to a file that only its owner reads. On a full disk the end counts, not the log."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        start, end = self._scrollback.beginning(), self._scrollback.end
+        with (
+            contextlib.suppress(OSError),
+            open(os.open(protocol.OUTPUT_FILE, flags, 0o600, dir_fd=self._folder), "wb") as file,
+        ):
+            file.write(self._scrollback.read(start, end - start))

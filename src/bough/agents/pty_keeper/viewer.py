@@ -48,9 +48,12 @@ class Viewer:
         self.gone = not data
         yield from self._reader.feed(data)
 
-    def welcome(self, columns: int, rows: int) -> None:
-        """Accepts the viewer, which now receives the scrollback and everything after it."""
+    def welcome(self, columns: int, rows: int, tail: int | None = None) -> None:
+        """Accepts the viewer, which now receives the scrollback, or at most `tail` bytes of it, and everything after
+        it."""
         self.place = self._scrollback.beginning()
+        if tail is not None:
+            self.place = max(self.place, self._scrollback.end - tail)
         self.queue(
             frames.message(
                 frames.WELCOME,

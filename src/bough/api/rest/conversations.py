@@ -10,7 +10,7 @@ from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, OptionalKey, Services, errors, with_key
 from bough.core.conversations.import_conversation import NewImport
-from bough.model.conversation import CaughtUp, ConversationList, ImportedSession, TerminalCommand
+from bough.model.agents.conversation import CaughtUp, ConversationList, ImportedSession, TerminalCommand
 
 
 @get(

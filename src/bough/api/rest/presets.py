@@ -8,7 +8,7 @@ from litestar.params import JSONBody
 
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, errors, with_key
 from bough.core.presets.requests import NewPreset, PresetPatch
-from bough.model.preset import Preset
+from bough.model.agents.preset import Preset
 
 
 class PresetList(msgspec.Struct):

@@ -8,8 +8,8 @@ from litestar import Router, delete, get, patch, post, put
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
+from bough.core.review.changed_files import FileReview
 from bough.core.review.drafts import CommentPatch, NewComment, Viewed, ViewedFile
-from bough.core.review.files import FileReview
 from bough.core.review.service import Review, ReviewComments, SendReview, SentReview
 from bough.errors import Invalid
 from bough.model.review import Comment, SubjectKind

@@ -29,27 +29,23 @@ from bough.api.http.server_parts import ServerParts, find_services
 from bough.api.page import routes
 from bough.api.rest import (
     approvals,
-    boards,
     checkpoints,
-    checks,
     conversations,
     files,
-    finish,
     home,
     mcp_servers,
     policy,
     presets,
     repos,
     reviews,
+    runs,
     schedules,
     search,
-    sweep,
     system,
-    terminals,
-    worktrees,
 )
 from bough.api.rest.access import audit, tokens, users
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
+from bough.api.rest.worktrees import boards, checks, finish, sweep, terminals, worktrees
 from bough.api.server.middleware import GateMiddleware, log_refusal
 from bough.api.ws import terminal_socket
 from bough.api.ws import websocket_and_sse as events
@@ -103,6 +99,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             worktrees.router,
             checks.router,
             conversations.router,
+            runs.router,
             schedules.router,
             sweep.router,
             terminals.router,

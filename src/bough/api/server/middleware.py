@@ -61,8 +61,8 @@ class GateMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
-            given = next((value for name, value in scope["headers"] if name == request_id.HEADER), None)
-            request_id.begin(given, new_id())
+            header = next((value for name, value in scope["headers"] if name == request_id.HEADER), None)
+            request_id.begin(header, new_id())
         if scope["type"] == "http":
             body = _Body(receive)
             sending = self._sending(scope, body, send)

@@ -147,6 +147,7 @@ async def serve(
 
             def ending() -> None:
                 services.waiting.close()
+                services.hub.closing.set()
                 services.calls.let_go()
 
             server = Server(config, ready, ending, local)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from litestar import Router, WebSocket, websocket
 
-from bough.agents.pty_client.terminal_link import Ended, Output, TerminalLink
+from bough.agents.pty_client.terminal_link import Output, TerminalEnd, TerminalLink
 from bough.agents.pty_keeper.protocol import bounded
 from bough.api.errors import meaning
 from bough.api.http.auth import chosen_protocol
@@ -113,7 +113,7 @@ class _Relay:
         """Sends everything until the shell ends."""
         while True:
             news = await self._link.receive()
-            if isinstance(news, Ended):
+            if isinstance(news, TerminalEnd):
                 await self._tell(Notice("ended", code=news.code, reason=news.reason))
                 return
             if not isinstance(news, Output):

@@ -7,7 +7,6 @@ which the link with the server's token is exchanged for."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -92,10 +91,6 @@ class _Ticket:
     token_id: str | None
 
 
-def hashed(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 class PageKeys:
     """Keeps all keys in memory, because every request needs them and no other process writes them."""
 
@@ -123,7 +118,9 @@ class PageKeys:
         self._drop_old_tickets()
         issued = SignIn(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         expires_at = times.after(TICKET_LIFETIME)
-        self._tickets[hashed(issued.ticket)] = _Ticket(origin, hashed(issued.cookie), expires_at, token_id)
+        self._tickets[own_tokens.hashed(issued.ticket)] = _Ticket(
+            origin, own_tokens.hashed(issued.cookie), expires_at, token_id
+        )
         return issued
 
     async def redeem(
@@ -146,7 +143,7 @@ class PageKeys:
         replaced: UsedKey | None,
         find_caller: Callable[[str | None], Caller | None],
     ) -> tuple[PageKey, str]:
-        entry = self._tickets.pop(hashed(ticket), None)
+        entry = self._tickets.pop(own_tokens.hashed(ticket), None)
         caller = None
         if entry is not None and entry.expires_at > times.now() and entry.origin == origin:
             caller = find_caller(entry.token_id)
@@ -160,7 +157,7 @@ class PageKeys:
             id=ids.new_id(),
             name=name,
             origin=origin,
-            key_hash=hashed(key),
+            key_hash=own_tokens.hashed(key),
             cookie_hash=entry.cookie_hash,
             created_at=now,
             last_used_at=now,
@@ -200,7 +197,7 @@ class PageKeys:
 
     def find(self, key: str) -> UsedKey | None:
         """Returns a valid key and records its use; None if it is unknown, revoked or expired."""
-        known = self._by_hash.get(hashed(key)) if key.startswith(PREFIX) else None
+        known = self._by_hash.get(own_tokens.hashed(key)) if key.startswith(PREFIX) else None
         if known is None or known.expired:
             return None
         known.row.last_used_at = times.now()
@@ -208,7 +205,7 @@ class PageKeys:
 
     def opens_page(self, cookie: str) -> bool:
         """Returns whether a cookie belongs to a signed-in browser, or to one that is about to redeem its ticket."""
-        cookie_hash = hashed(cookie)
+        cookie_hash = own_tokens.hashed(cookie)
         known = self._cookies.get(cookie_hash)
         if known is not None:
             return not known.expired

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from bough.core.access.new_tokens import NewToken, check_lifetime, checked_expiry, checked_name, renewed_expiry
-from bough.core.access.page_keys import PageKeys, hashed
+from bough.core.access.page_keys import PageKeys
 from bough.core.access.token_records import KnownToken, StoredToken, UsedToken
 from bough.core.store.sql import PAGE_KEYS, TOKENS
 from bough.core.store.transactions import Change, Store
@@ -63,7 +63,7 @@ class UserTokens:
 
     def find(self, secret: str, door: Door) -> UsedToken | None:
         """Returns a valid token and records its use; None if it is unknown, revoked or expired."""
-        known = self._by_hash.get(hashed(secret)) if secret.startswith(PREFIX) else None
+        known = self._by_hash.get(own_tokens.hashed(secret)) if secret.startswith(PREFIX) else None
         used = self._used(known, door)
         if known is not None and used is not None:
             known.row.last_used_at = times.now()
@@ -137,7 +137,7 @@ class UserTokens:
             user_id=user.id if user is not None else None,
             name=checked_name(new.name),
             scope=scope,
-            token_hash=hashed(secret),
+            token_hash=own_tokens.hashed(secret),
             created_at=times.now(),
             last_used_at=None,
             expires_at=checked_expiry(new.expires_at, self._latest(caller)),
@@ -170,7 +170,9 @@ class UserTokens:
         old = known.row
         self._check_own(caller, old.user_id, self.role_of(old.shown()))
         secret = PREFIX + secrets.token_urlsafe(32)
-        row = msgspec.structs.replace(old, token_hash=hashed(secret), created_at=times.now(), last_used_at=None)
+        row = msgspec.structs.replace(
+            old, token_hash=own_tokens.hashed(secret), created_at=times.now(), last_used_at=None
+        )
         latest = self._latest(caller)
         if caller.may("admin") and self._signed_in_with(caller) != old.id:
             row.expires_at = renewed_expiry(old.created_at, old.expires_at, latest)

@@ -15,8 +15,8 @@ from bough.core.state.limits.budgets import BudgetExceeded
 from bough.core.store import records
 from bough.core.store.transactions import Change
 from bough.errors import BoughError
+from bough.model.agents.limit import AgentLimit, ParkedTask
 from bough.model.approval import Approval, Option
-from bough.model.limit import AgentLimit, ParkedTask
 from bough.model.rule import Scope
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings

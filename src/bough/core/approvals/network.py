@@ -5,13 +5,14 @@ from __future__ import annotations
 from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
 from bough.core.approvals.base import ApprovalKind, Arguments, By, Conclusion, Expired
+from bough.core.policy import choices
 from bough.core.policy.allowed_hosts import KEY_PREFIX
 from bough.core.state.calls import tool_call
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, CHOICES
+from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.model.approval import Approval, Option
-from bough.model.rule import Choice, Scope
+from bough.model.rule import Scope
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -70,7 +71,5 @@ class NetworkKind(ApprovalKind):
         self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
     ) -> Conclusion | None:
         session = await records.session(change.tx, approval.session_id)
-        known = await change.tx.all(
-            CHOICES.matching, Choice, key=approval.key, agent=session.agent, session_id=session.id, cwd=session.cwd
-        )
+        known = await choices.matching(change.tx, session, approval.key)
         return Conclusion("allow", by, f"Allowed with {like.title!r}.") if known else None

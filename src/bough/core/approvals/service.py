@@ -218,7 +218,7 @@ def _chosen(approval: Approval, answer: AnswerBody) -> tuple[Decision, Option | 
     options = options_of(approval)
     chosen = None
     is_question = approval.tool_kind == QUESTION_KIND
-    if sum(given is not None for given in (decision, answer.option_id, answer.action)) != 1:
+    if sum(part is not None for part in (decision, answer.option_id, answer.action)) != 1:
         raise Invalid("bad_answer", "Answer with one of optionId, decision and, for a question, action.")
     if answer.action is not None and not is_question:
         raise Invalid("bad_answer", "action answers a question; answer this with decision or optionId.")
@@ -252,10 +252,10 @@ def _because(text: str, decision: Decision) -> str:
 
 def _too_late(approval: Approval) -> Conflict:
     by: dict[str, str | None] = msgspec.json.decode(approval.decided_by or b"{}")
-    who = by.get("user") or DECIDERS.get(by.get("kind") or "", "Bough itself")
+    decider = by.get("user") or DECIDERS.get(by.get("kind") or "", "Bough itself")
     return Conflict(
         "approval_decided",
-        f"Approval {approval.id} is {approval.status} already; {who} was first.",
+        f"Approval {approval.id} is {approval.status} already; {decider} was first.",
         status=approval.status,
         decidedBy=by,
     )

@@ -15,19 +15,18 @@ from bough.core.approvals.base import (
     Expired,
 )
 from bough.core.approvals.options import once, options_of, why_not_once
-from bough.core.policy import decide_for_session
+from bough.core.policy import choices, decide_for_session
 from bough.core.policy.decide import Verdict
 from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.records import Decided
-from bough.core.store.sql import CHOICES
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Conflict
 from bough.model.approval import Approval, Decision, Option
 from bough.model.call import Call
-from bough.model.rule import Choice, Scope
+from bough.model.rule import Scope
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -198,13 +197,11 @@ class CallKind(ApprovalKind):
         self, change: Change, catalog: Catalog, approval: Approval, like: Approval, by: By
     ) -> Conclusion | None:
         session = await records.session(change.tx, approval.session_id)
-        known = await change.tx.all(
-            CHOICES.matching, Choice, key=approval.key, agent=session.agent, session_id=session.id, cwd=session.cwd
-        )
-        if not known:
+        matching = await choices.matching(change.tx, session, approval.key)
+        if not matching:
             return None
         # No person has seen this call, so policy allows it: it is judged again before it is carried out.
-        return Conclusion("allow", {"kind": "policy", "id": known[0].id}, f"Allowed with {like.title!r}.")
+        return Conclusion("allow", {"kind": "policy", "id": matching[0].id}, f"Allowed with {like.title!r}.")
 
     async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
         """Allows what stays within the session's own rights, which is what has a key."""

@@ -312,10 +312,10 @@ def _named(paths: list[str]) -> list[str]:
 def _note_for_agent(plan: RestorePlan) -> str:
     """Builds the note that tells the agent which files have changed behind its back."""
     names = ["Since your last turn, files were restored to an earlier state. Read them again before you use them."]
-    for what, paths in (("written", plan.writes), ("removed", plan.removes)):
+    for action, paths in (("written", plan.writes), ("removed", plan.removes)):
         if paths:
             more = f" and {len(paths) - MOST_TOLD} more" if len(paths) > MOST_TOLD else ""
-            names.append(f"{what}: {', '.join(shown(path) for path in sorted(paths)[:MOST_TOLD])}{more}")
+            names.append(f"{action}: {', '.join(shown(path) for path in sorted(paths)[:MOST_TOLD])}{more}")
     return "\n- ".join(names)
 
 

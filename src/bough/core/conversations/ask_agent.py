@@ -1,4 +1,4 @@
-"""Asks an agent for the conversations that it holds, and has it tell one again. The agent is started for this, in its
+"""Asks an agent for the conversations that it holds, and has it replay one. The agent is started for this, in its
 sandbox, works for no session, and is ended afterwards."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 
-from bough.agents.acp.answers import Capabilities, ListedSession
+from bough.agents.acp.answers import Capabilities, ListedConversation
 from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
@@ -36,7 +36,7 @@ LATE_UPDATES = 0.5
 
 
 class _Reading(Handshake):
-    """A handshake that passes on what the agent tells."""
+    """A handshake that passes on what the agent replays."""
 
     def __init__(self, link: Link) -> None:
         super().__init__(link, Steps(), lambda _update: False)
@@ -59,13 +59,13 @@ class AgentReader:
         self._agents = agents
         self._gate = asyncio.Semaphore(AT_ONCE)
 
-    async def list(self, entry: CatalogEntry, folder: str | None) -> list[ListedSession]:
+    async def list(self, entry: CatalogEntry, folder: str | None) -> list[ListedConversation]:
         """Returns the conversations that an agent lists, of one folder or of all. Raises `Conflict` if it does not."""
         place = reading_session(entry, str(self._settings.root_path))
         async with self._opened(place, entry, {}) as (reading, can, _):
             if not can.list:
                 raise Conflict("conversations_unlisted", f"{entry.title} does not list its conversations.")
-            listed: list[ListedSession] = []
+            listed: list[ListedConversation] = []
             cursor: str | None = None
             for _ in range(MOST_PAGES):
                 page = await reading.client.list_sessions(folder, cursor)
@@ -78,7 +78,7 @@ class AgentReader:
     async def load(
         self, entry: CatalogEntry, place: Session, conversation_id: str, env: dict[str, str], limit: int
     ) -> TurnCollector:
-        """Returns the turns of a conversation as its agent tells them. Raises `Conflict` if the agent cannot."""
+        """Returns the turns of a conversation as its agent replays them. Raises `Conflict` if the agent cannot."""
         await repository_trust.check(self._store, entry, place)
         async with self._opened(place, entry, env) as (reading, can, prepared):
             if not can.load:

@@ -22,7 +22,7 @@ from bough.core.store.sql import CONVERSATIONS, TASKS
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts.agent_state import shown_state, store_state
 from bough.errors import AgentFailed, BoughError, Conflict, Denied
-from bough.model.conversation import CaughtUp
+from bough.model.agents.conversation import CaughtUp
 from bough.model.message import notice, raw
 from bough.model.session import Caller, Session
 from bough.model.task import IN_FLIGHT, Task
@@ -225,10 +225,10 @@ def new_turns(turns: list[FoldedTurn], prompts: list[str], redactor: Redactor, m
     position = 0
     stated = [_plain(turn.prompt) for turn in turns]
     for prompt in prompts:
-        wanted = _plain(redactor.text(prompt))
+        words = _plain(redactor.text(prompt))
         for index in range(position, len(stated)):
             # Bough may have sent more with the prompt: the context of a fork, reports, files.
-            if wanted and wanted in stated[index]:
+            if words and words in stated[index]:
                 position = index + 1
                 break
     later = turns[position:]

@@ -12,9 +12,12 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.session_folders import require_folder
 from bough.errors import Conflict, Denied
-from bough.model.conversation import TerminalCommand
+from bough.model.agents.conversation import TerminalCommand, is_plain_id
 from bough.model.session import Caller, Session
+from bough.model.values.visible import visible
 from bough.settings import Settings
+
+LONGEST_SHOWN = 60
 
 
 class HandOvers:
@@ -48,6 +51,12 @@ class HandOvers:
             )
         if known.agent_session_id is None or session.activity == "not_started":
             raise Conflict("conversation_not_begun", "This session has no conversation yet. Send it a prompt first.")
+        if not is_plain_id(known.agent_session_id):
+            raise Conflict(
+                "odd_conversation_id",
+                f"{entry.title} gave its conversation the id {visible(known.agent_session_id[:LONGEST_SHOWN])!r}, "
+                "which its terminal program could take for an option. Start a new session.",
+            )
         await asyncio.to_thread(require_folder, session.cwd)
         agent = self._agents.get(session.id)
         if agent is not None:

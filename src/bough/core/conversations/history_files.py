@@ -30,7 +30,7 @@ LONGEST_TITLE = 200
 
 
 class HistoryFile(msgspec.Struct, frozen=True):
-    """A conversation as its file tells it."""
+    """A conversation as its file describes it."""
 
     id: str
     path: str
@@ -40,7 +40,7 @@ class HistoryFile(msgspec.Struct, frozen=True):
 
 
 class FileMark(msgspec.Struct, frozen=True):
-    """How far a file is known."""
+    """Marks how much of a file is known."""
 
     size: int
 
@@ -182,7 +182,7 @@ def _link(source: str, folder: int, name: str) -> None:
 
 
 def mark_of(path: str) -> FileMark:
-    """Returns how far a file goes now."""
+    """Returns the mark at the end of a file as it is now."""
     return FileMark(os.lstat(path).st_size)
 
 
@@ -194,7 +194,7 @@ def prompts_since(entry: CatalogEntry, path: str, mark: FileMark) -> int:
 
 
 def count_tokens(entry: CatalogEntry, path: str) -> list[Tokens]:
-    """Returns the tokens of each turn of a conversation, as far as its file tells them."""
+    """Returns the tokens of each turn of a conversation, as far as its file has them."""
     count = TokenCount(entry.conversations.usage)
     for line in read_lines(path):
         if prompt_of(line, entry.conversations):

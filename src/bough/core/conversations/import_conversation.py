@@ -25,7 +25,7 @@ from bough.core.worktrees.repos import Repos
 from bough.core.worktrees.session_folders import check_session_folder, folder_warnings
 from bough.errors import Conflict, Denied, Invalid
 from bough.git.working_copy.folder_state import state as git_state
-from bough.model.conversation import Conversation, ImportedSession
+from bough.model.agents.conversation import Conversation, ImportedSession
 from bough.model.message import raw
 from bough.model.repo import Repo, Worktree
 from bough.model.session import CallbackConfig, Caller
@@ -50,7 +50,7 @@ class NewImport(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     idempotency_key: str | None = None
 
 
-class Place(msgspec.Struct):
+class SessionPlace(msgspec.Struct):
     """Where an imported session works."""
 
     cwd: str
@@ -96,9 +96,9 @@ class Imports:
         worktree = await self._worktree(cwd)
         if worktree is not None:
             repo = await self._repos.get(worktree.repo_id)
-            return await self._add(caller, new, entry, conversation, Place(str(cwd), repo, worktree.id))
+            return await self._add(caller, new, entry, conversation, SessionPlace(str(cwd), repo, worktree.id))
         async with self._repos.added_for(caller, str(cwd)) as repo:
-            return await self._add(caller, new, entry, conversation, Place(str(cwd), repo, None))
+            return await self._add(caller, new, entry, conversation, SessionPlace(str(cwd), repo, None))
 
     def _folder(self, caller: Caller, new: NewImport, conversation: Conversation) -> Path:
         root, data = self._settings.root_path, self._settings.data_path
@@ -119,7 +119,7 @@ class Imports:
         return await self._store.read(work)
 
     async def _add(
-        self, caller: Caller, new: NewImport, entry: CatalogEntry, conversation: Conversation, place: Place
+        self, caller: Caller, new: NewImport, entry: CatalogEntry, conversation: Conversation, place: SessionPlace
     ) -> ImportedSession:
         data = self._settings.data_path
         await asyncio.to_thread(history_files.link_file, entry, {}, data, conversation.id)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from bough.agents.acp.answers import ListedSession
+from bough.agents.acp.answers import ListedConversation
 from bough.agents.catalog import Catalog, CatalogEntry
 from bough.core.conversations import history_files
 from bough.core.conversations.ask_agent import AgentReader
@@ -20,7 +20,7 @@ from bough.core.store.sql import CONVERSATIONS
 from bough.core.store.transactions import Store
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.errors import BoughError, Conflict, NotFound
-from bough.model.conversation import Conversation, ConversationList, UnreadAgent
+from bough.model.agents.conversation import LONGEST_ID, Conversation, ConversationList, UnreadAgent, is_plain_id
 from bough.model.values.redaction import NOTHING_SECRET
 from bough.model.values.times import parse, written
 from bough.model.values.visible import visible
@@ -30,7 +30,6 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.conversations")
 
 LONGEST_TITLE = 200
-LONGEST_ID = 200
 LONGEST_FOLDER = 4096
 OUTSIDE = "Its folder is outside the workspace root."
 GONE = "Its folder is gone; name another one to import it there."
@@ -95,7 +94,7 @@ class ConversationLists:
         data = self._settings.data_path
         if entry.conversations.list_files:
             files = await asyncio.to_thread(history_files.list_files, entry, {}, data)
-            listed = [ListedSession(file.id, file.folder, file.title, file.updated_at) for file in files]
+            listed = [ListedConversation(file.id, file.folder, file.title, file.updated_at) for file in files]
         else:
             listed = await self._reader.list(entry, folder)
         conversations = await asyncio.to_thread(_checked, entry, listed, folder, self._settings)
@@ -114,13 +113,13 @@ class ConversationLists:
 
 
 def _checked(
-    entry: CatalogEntry, listed: Sequence[ListedSession], folder: str | None, settings: Settings
+    entry: CatalogEntry, listed: Sequence[ListedConversation], folder: str | None, settings: Settings
 ) -> list[Conversation]:
-    """Returns what an agent listed, as far as it makes sense, each once, with the reason why one cannot be imported."""
+    """Returns the valid conversations of an agent's list, each once, with the reason why one cannot be imported."""
     root = Path(os.path.realpath(settings.root_path))
     conversations: dict[str, Conversation] = {}
     for session in listed:
-        fits = len(session.session_id) <= LONGEST_ID and len(session.cwd) <= LONGEST_FOLDER and "\0" not in session.cwd
+        fits = is_plain_id(session.session_id) and len(session.cwd) <= LONGEST_FOLDER and "\0" not in session.cwd
         if not fits or not os.path.isabs(session.cwd) or session.session_id in conversations:
             continue
         real = Path(os.path.realpath(session.cwd))

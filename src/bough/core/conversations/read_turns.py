@@ -1,4 +1,4 @@
-"""Reads the turns of a conversation with their tokens: as its agent tells them or, for agents that cannot, from its
+"""Reads the turns of a conversation with their tokens: as its agent replays them or, for agents that cannot, from its
 file."""
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ async def read_turns(
 
 
 def _add_tokens(turns: list[FoldedTurn], counted: list[Tokens]) -> None:
-    """Gives each turn its tokens. If the file counts other turns than the agent tells, the last one gets all."""
+    """Gives each turn its tokens. If the file counts other turns than the agent replays, the last one gets all."""
     if not turns or not any(counted):
         return
     if len(counted) >= len(turns):

@@ -1,4 +1,4 @@
-"""Reads the turns of a conversation from its file, for agents that do not tell it again."""
+"""Reads the turns of a conversation from its file, for agents that do not replay it."""
 
 from __future__ import annotations
 

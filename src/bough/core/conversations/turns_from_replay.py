@@ -1,4 +1,4 @@
-"""Divides a conversation that an agent tells into turns, and folds each into messages like those of a live turn."""
+"""Divides a conversation that an agent replays into turns, and folds each into messages like those of a live turn."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class TurnCollector:
 
 
 def _named(update: SessionUpdate) -> str:
-    """Returns what stands for a part of a prompt that is no text."""
+    """Returns the placeholder for a part of a prompt that is not text."""
     content: Any = msgspec.json.decode(update.raw).get("content")
     kind: Any = cast("dict[str, Any]", content).get("type") if isinstance(content, dict) else None
     return f"[{kind}]" if isinstance(kind, str) and len(kind) < 40 else "[file]"

@@ -21,8 +21,8 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import MCP, PRESETS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Invalid
+from bough.model.agents.preset import Preset
 from bough.model.message import raw
-from bough.model.preset import Preset
 from bough.model.repo import McpServer, Transport
 from bough.model.session import Caller, Session
 from bough.model.values.ids import new_id

@@ -13,10 +13,10 @@ from bough.errors import Conflict
 from bough.model.session import Caller
 
 
-async def find_resolver(store: Store, worktree_id: str, wanted: str | None) -> str:
+async def find_resolver(store: Store, worktree_id: str, chosen: str | None) -> str:
     """Returns the session to prompt, or raises `Conflict` if none works there."""
-    if wanted is not None:
-        session = await store.read(lambda tx: sessions.session(tx, wanted))
+    if chosen is not None:
+        session = await store.read(lambda tx: sessions.session(tx, chosen))
         if session.worktree_id != worktree_id:
             raise Conflict("no_session", f"Session {session.id} does not work in this worktree.")
         return session.id

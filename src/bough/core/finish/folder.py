@@ -116,11 +116,11 @@ async def read_folder(row: Worktree, repo: Repo, written: list[str]) -> Worktree
 
 
 async def find_remote(
-    folder: WorktreeFolder, branch: str | None, wanted: str | None = None, *, fetching: bool = False
+    folder: WorktreeFolder, branch: str | None, chosen: str | None = None, *, fetching: bool = False
 ) -> Remote:
     """Returns the remote to send a branch to, or to fetch it from. Raises `Conflict` for a folder in which agents
     work: git would run there with a configuration that they may have written."""
-    remote = await remotes.find_remote(folder.path, branch, wanted, fetching=fetching)
+    remote = await remotes.find_remote(folder.path, branch, chosen, fetching=fetching)
     if remote.protocol == "file":
         inside = next((path for path in folder.written if is_inside(remote.address, real(path))), None)
         if inside is not None:
@@ -132,14 +132,14 @@ async def find_remote(
     return remote
 
 
-async def find_base(folder: WorktreeFolder, wanted: str | None = None) -> BaseBranch:
+async def find_base(folder: WorktreeFolder, chosen: str | None = None) -> BaseBranch:
     """Returns the base branch: the wanted one, the one that the worktree started from or, if it is not known to have
     started from one, the repository's default."""
-    name = wanted if wanted is not None else folder.row.base_ref or folder.repo.default_branch
+    name = chosen if chosen is not None else folder.row.base_ref or folder.repo.default_branch
     if name and (base := await _branch(folder, name)) is not None:
         return base
-    if wanted is not None:
-        raise Conflict("no_base", f"The repository has no other branch {wanted!r}.")
+    if chosen is not None:
+        raise Conflict("no_base", f"The repository has no other branch {chosen!r}.")
     raise Conflict(
         "no_base", f"Worktree {folder.row.name} did not start from a branch that still exists. Name the base branch."
     )

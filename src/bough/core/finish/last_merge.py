@@ -79,14 +79,14 @@ async def is_in_base(folder: WorktreeFolder, merge: LastMerge) -> bool:
     return common.strip() == merge.after
 
 
-async def _keep(folder: WorktreeFolder, wanted: dict[str, str]) -> None:
+async def _keep(folder: WorktreeFolder, targets: dict[str, str]) -> None:
     """Points refs of a worktree to commits, after deleting its others."""
     words = ("for-each-ref", "--format=%(refname)", f"{PREFIX}/{folder.row.id}/")
     known = lines(await git(folder.repo.path, *words))
     # In two steps: the name of one that goes may be in the way of a new one.
     for text in (
-        "".join(f"delete {ref}\0\0" for ref in known if ref not in wanted),
-        "".join(f"update {ref}\0{sha}\0\0" for ref, sha in wanted.items()),
+        "".join(f"delete {ref}\0\0" for ref in known if ref not in targets),
+        "".join(f"update {ref}\0{sha}\0\0" for ref, sha in targets.items()),
     ):
         if text:
             stdin = text.encode("utf-8", "surrogateescape")

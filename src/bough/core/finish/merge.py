@@ -160,11 +160,11 @@ async def _check_files(target: MergeTarget, new: str, finished: Finished, folder
 
 
 async def _move(folder: WorktreeFolder, target: MergeTarget, new: str, note: str) -> None:
-    who = await identity(folder.path)
+    author = await identity(folder.path)
     if target.checkout is None:
-        await move_branch(folder.repo.path, target.branch, target.sha, new, note, who)
+        await move_branch(folder.repo.path, target.branch, target.sha, new, note, author)
     else:
-        await move_checkout(await working_copy(target.checkout), target.sha, new, note, who)
+        await move_checkout(await working_copy(target.checkout), target.sha, new, note, author)
 
 
 async def plan_undo(

@@ -84,9 +84,9 @@ async def _plan_merge(
             raise _conflict(finished, base, "Nothing was changed.")
         return await _plan_conflict(folder, base, merged, finished, prompt, message)
     finished.steps.append(f"Merge {base.name} into {folder.branch}.")
-    who = await identity(folder.path)
+    author = await identity(folder.path)
     words = ("commit-tree", merged.tree, "-p", folder.head, "-p", base.sha)
-    new = (await git(folder.path, *words, env=who, stdin=f"{message}\n".encode("utf-8", "replace"))).strip()
+    new = (await git(folder.path, *words, env=author, stdin=f"{message}\n".encode("utf-8", "replace"))).strip()
     return FinishPlan(finished, await _move(folder, finished, new, message), {"base_sha": base.sha})
 
 
@@ -139,7 +139,7 @@ async def _move(folder: WorktreeFolder, finished: Finished, new: str, note: str)
     finished.recovery_ref = f"{RECOVERY}/{folder.row.id}"
 
     async def act() -> None:
-        who = await identity(folder.path)
+        author = await identity(folder.path)
         words = (
             "update-ref",
             "--no-deref",
@@ -149,8 +149,8 @@ async def _move(folder: WorktreeFolder, finished: Finished, new: str, note: str)
             f"{RECOVERY}/{folder.row.id}",
             folder.head,
         )
-        await git(folder.path, *words, env=who)
-        await move_checkout(folder.where, folder.head, new, f"bough update: {note}", who)
+        await git(folder.path, *words, env=author)
+        await move_checkout(folder.where, folder.head, new, f"bough update: {note}", author)
         finished.sha = new
 
     return act

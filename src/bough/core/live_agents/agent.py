@@ -187,7 +187,7 @@ class Agent:
         return await asyncio.to_thread(process_tree.cpu_seconds, self._link.pid)
 
     def begin_wait(self) -> None:
-        """Notes that a tool call of its turn only waits for other sessions; to repeat such calls is no loop."""
+        """Notes that a tool call of its turn only waits for other sessions; repeating such calls is not a loop."""
         self.waits += 1
         self.recorder.calls.clear()
 

@@ -39,9 +39,11 @@ from bough.core.store.sql import KEEPERS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.core.transcripts.recorder import Recorder
+from bough.core.worktrees.ports import PortBlocks
 from bough.errors import AgentFailed
 from bough.model.message import raw
 from bough.model.session import PermissionMode, Session
+from bough.model.values import own_tokens
 from bough.model.values.ids import new_id
 from bough.model.values.redaction import Redactor, redactor_for
 from bough.settings import Settings
@@ -53,12 +55,15 @@ log = structlog.get_logger("bough.agents")
 class AgentPool:
     """Holds the running agents by session; a session has at most one."""
 
-    def __init__(self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher) -> None:
+    def __init__(
+        self, store: Store, hub: Hub, settings: Settings, catalog: Catalog, launcher: Launcher, ports: PortBlocks
+    ) -> None:
         self._store = store
         self._hub = hub
         self._settings = settings
         self.catalog = catalog
         self._launcher = launcher
+        self._ports = ports
         self.confiner = Confiner(store, settings)
         self._agents: dict[str, Agent] = {}
         self._suspensions: dict[Agent, asyncio.Task[None]] = {}
@@ -143,7 +148,9 @@ class AgentPool:
         made_of: str,
         handler: PermissionHandler,
     ) -> Agent:
-        env = msgspec.json.decode(private.env, type=dict[str, str])
+        env = await self._ports.variables_of(session.worktree_id) | msgspec.json.decode(
+            private.env, type=dict[str, str]
+        )
         settings = self._settings
         prepared = await asyncio.to_thread(
             prepare, entry, settings.data_path, session.cwd, mode, env, settings.agent_env_names
@@ -160,7 +167,7 @@ class AgentPool:
                 id=keeper_id,
                 session_id=session.id,
                 made_of=made_of,
-                token_hash=agent_tokens.hashed(token),
+                token_hash=own_tokens.hashed(token),
                 secrets=raw(secrets),
                 now=change.now,
             )

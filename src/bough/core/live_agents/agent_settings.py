@@ -197,20 +197,20 @@ class AgentSettings:
         """Sets model and effort as the session says; without a choice, to their initial values. Returns notices about
         choices that the agent has no setting for."""
         missing: list[str] = []
-        for what, option, value in (
+        for setting, option, value in (
             ("model", self._entry.model_option, session.model),
             ("effort", self._entry.effort_option, session.effort),
         ):
             if option not in self._options:
-                if value is not None and (what == "effort" or option is not None or self._model is None):
-                    missing.append(self._no_setting(what, option))
+                if value is not None and (setting == "effort" or option is not None or self._model is None):
+                    missing.append(self._no_setting(setting, option))
                 continue
             to_set = self._initial.get(option) if value is None else value
             if to_set is not None and self._options[option] != to_set:
                 try:
                     await self._set(client, agent_session, option, to_set)
                 except AgentRefused as error:
-                    raise self._not_offered(what, str(to_set), option) from error
+                    raise self._not_offered(setting, str(to_set), option) from error
         if self._entry.model_option is None and self._model is not None:
             await self._set_model(client, agent_session, session.model or str(self._initial.get("models") or ""))
         return missing

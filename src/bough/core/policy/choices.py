@@ -96,14 +96,17 @@ async def reaching(tx: Tx, agent: str, cwd: str | None, session_id: str | None) 
     return await tx.all(query, Choice, agent=agent, session_id=session_id or "", limit=LARGEST_LIMIT, offset=0, **place)
 
 
+async def matching(tx: Tx, session: Session, key: str | None) -> list[Choice]:
+    """Returns the choices for exactly this tool use that apply to a session, oldest first."""
+    agent, session_id, cwd = session.agent, session.id, session.cwd
+    return await tx.all(CHOICES.matching, Choice, key=key, agent=agent, session_id=session_id, cwd=cwd)
+
+
 async def remember(change: Change, approval: Approval, session: Session, scope: Scope) -> Choice | None:
     """Stores a choice, once; returns None for an approval without a key, which cannot be recognized again."""
     if approval.key is None:
         return None
-    matching = await change.tx.all(
-        CHOICES.matching, Choice, key=approval.key, agent=session.agent, session_id=session.id, cwd=session.cwd
-    )
-    for known in matching:
+    for known in await matching(change.tx, session, approval.key):
         if known.scope == scope:
             return known
     choice = await change.tx.one(

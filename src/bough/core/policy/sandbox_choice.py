@@ -9,8 +9,8 @@ import msgspec
 
 from bough.core.store import records
 from bough.core.store.sql import REPOS
+from bough.model.agents.sandbox import PROFILES, SANDBOXES, Sandbox, SandboxProfile
 from bough.model.repo import Repo
-from bough.model.sandbox import PROFILES, SANDBOXES, Sandbox, SandboxProfile
 from bough.model.session import Caller, Session
 from bough.settings import Settings
 from bough.storage.backend import Tx

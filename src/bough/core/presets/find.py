@@ -7,7 +7,7 @@ import msgspec
 from bough.core.store.short_ids import find, missing
 from bough.core.store.sql import PRESETS, SESSIONS
 from bough.errors import Invalid
-from bough.model.preset import ChosenPreset, Preset, SessionPreset
+from bough.model.agents.preset import ChosenPreset, Preset, SessionPreset
 from bough.model.session import Session
 from bough.storage.backend import Tx
 

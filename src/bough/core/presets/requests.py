@@ -9,7 +9,7 @@ import msgspec
 from bough.agents.catalog import Catalog
 from bough.core.environment.variables import checked_env
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import PermissionMode
 
 # What can be typed as a word in a shell, and is no part of an id: presets are named where an id could stand.

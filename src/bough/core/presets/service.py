@@ -15,8 +15,8 @@ from bough.core.store.short_ids import find_id
 from bough.core.store.sql import PRESETS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Invalid
+from bough.model.agents.preset import Preset
 from bough.model.message import raw
-from bough.model.preset import Preset
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
 from bough.storage.backend import Tx

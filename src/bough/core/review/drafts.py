@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from bough.core.review.files import ChangedFiles
+from bough.core.review.changed_files import ChangedFiles
 from bough.core.review.subjects import Subject, Versions
 from bough.core.store import records
 from bough.core.store.short_ids import find

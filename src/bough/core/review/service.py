@@ -11,9 +11,9 @@ import structlog
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.review import drafts
+from bough.core.review.changed_files import MOST_FILES, ChangedFiles, FileReview, ReviewFile, review_file
 from bough.core.review.comment_lines import Place, Places
 from bough.core.review.drafts import About, CommentPatch, NewComment, Viewed, ViewedFile
-from bough.core.review.files import MOST_FILES, ChangedFiles, FileReview, ReviewFile, review_file
 from bough.core.review.prompt import review_prompt
 from bough.core.review.subjects import TABLES, Subject, Subjects, find_subject, sessions_of
 from bough.core.sessions.ending.control import Control

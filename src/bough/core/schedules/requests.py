@@ -23,7 +23,7 @@ class NewSchedule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     - `sessionId`, or `session`: the new session of each run, as `POST /api/sessions` takes it, without a prompt and
       variables. `{date}`, `{time}` and `{number}` are filled in its title and branch, and in the prompt.
     - `missed`: `run` makes up once for times that passed while no server ran, `skip` does not.
-    - `overlap`: `skip` leaves a time out while the previous run is not over, `run` does not."""
+    - `overlap`: `skip` leaves a time out while the previous run is still going, `run` does not."""
 
     prompt: str
     cron: str | None = None
@@ -81,7 +81,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 def checked_timing(cron: str | None, at: str | None, timezone: str, moment: str) -> Timing:
-    """Returns when a schedule is due; raises `Invalid` if that is nonsense or over."""
+    """Returns when a schedule is due; raises `Invalid` if its times are malformed or have passed."""
     times.checked_zone(timezone)
     if (cron is None) == (at is None):
         raise Invalid("bad_schedule", "Give either `cron`, for repeated runs, or `at`, for a single one.")
@@ -102,7 +102,7 @@ def checked_title(title: str) -> str:
 
 def checked_template(session: NewSession) -> NewSession:
     """Returns the new session of each run; raises `Invalid` for fields that a schedule must not hold."""
-    given = [
+    refused = [
         name
         for name, value in zip(
             NOT_IN_TEMPLATE,
@@ -111,10 +111,10 @@ def checked_template(session: NewSession) -> NewSession:
         )
         if value not in (None, {}, msgspec.UNSET)
     ]
-    if given:
+    if refused:
         raise Invalid(
             "bad_schedule",
-            f"The session of a schedule takes no {', '.join(given)}. The prompt is a field of the schedule itself.",
+            f"The session of a schedule takes no {', '.join(refused)}. The prompt is a field of the schedule itself.",
         )
     if session.repo_id is None and session.worktree_id is None:
         raise Invalid("repo_missing", "Say where the sessions work: send `session.repoId` or `session.worktreeId`.")

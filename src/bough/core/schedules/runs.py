@@ -30,11 +30,11 @@ log = structlog.get_logger("bough.schedules")
 
 # The history of a schedule has its newest runs.
 MOST_RUNS = 200
-# For so many seconds a run is tried again if a limit on sessions or prompts refuses it.
+# How long, in seconds, a run is retried that a limit on sessions or prompts refuses.
 BUSY_WITHIN = 600.0
-# After so many failures in a row, a schedule is paused.
+# The number of failures in a row after which a schedule is paused.
 MOST_FAILURES = 5
-STILL_OPEN = "The previous run is not over."
+STILL_OPEN = "The previous run is still going."
 
 
 class _Author(msgspec.Struct):
@@ -188,7 +188,7 @@ async def _end(
         return await change.tx.one(SCHEDULES.get_run, ScheduleRun, id=run.id) or run
     columns: dict[str, Any] = {"failures": schedule.failures + 1 if status == "failed" else 0}
     if status == "failed" and columns["failures"] >= MOST_FAILURES and not schedule.paused:
-        columns |= {"paused": True, "pause_reason": f"{MOST_FAILURES} runs in a row failed, the last one so: {reason}"}
+        columns |= {"paused": True, "pause_reason": f"{MOST_FAILURES} runs in a row failed. The last reason: {reason}"}
     if status != "skipped":
         query = SCHEDULES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
         schedule = await change.tx.one(query, Schedule, id=schedule.id, now=change.now, **columns) or schedule

@@ -162,7 +162,10 @@ class Schedules:
                 columns["prompt"] = checked_prompt(changes["prompt"], self._settings.max_prompt)
             if template is not None:
                 if before.session_id is not None:
-                    raise Conflict("schedule_has_session", "This schedule prompts one session; add another schedule.")
+                    raise Conflict(
+                        "schedule_has_session",
+                        "This schedule prompts one session, so it takes no template. Add another schedule.",
+                    )
                 columns["template"] = await self._template(change.tx, caller, template)
             if columns.keys() & {"prompt", "template"}:
                 columns["created_by"] = raw(_author(caller))
@@ -211,7 +214,7 @@ class Schedules:
             schedule = await find(change.tx, "schedules", schedule_id, SCHEDULES.get, Schedule)
             run = await self._runs.add(change, schedule, change.now, "person", 0)
             if run is None:
-                raise Conflict("run_exists", "A run of this schedule was started at this very moment.")
+                raise Conflict("run_exists", "A run of this schedule was started at the same moment.")
             change.audit(caller, "schedule.run", session_id=schedule.session_id, subject_id=schedule.id)
             return run
 

@@ -10,8 +10,8 @@ from bough.core.sessions.requests import NewSession
 from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import PRESETS, SCHEDULES
 from bough.core.store.transactions import Change
+from bough.model.agents.preset import Preset
 from bough.model.event import EventType
-from bough.model.preset import Preset
 from bough.model.schedule import Schedule, ScheduleRun
 from bough.model.values.times import now
 from bough.storage.backend import Tx

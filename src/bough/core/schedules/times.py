@@ -14,7 +14,7 @@ from bough.errors import Invalid
 from bough.model.values.times import parse, written
 
 FIELDS = 5
-# How many missed times are counted at most.
+# The most missed times that are counted.
 MOST_MISSED = 1_000
 LONGEST_CRON = 200
 # A name such as Europe/Berlin. `ZoneInfo` reads files, so nothing else gets near it.
@@ -98,7 +98,7 @@ def filled(text: str, slot: str, zone: str, number: int) -> str:
 
 
 def distinct(name: str) -> str:
-    """Returns a branch's name so that each run has its own: with its date and time, if it has no placeholder."""
+    """Returns a branch's name that is different for each run: with its date and time, if it has no placeholder."""
     return name if any(placeholder in name for placeholder in PLACEHOLDERS) else f"{name}-{{date}}-{{time}}"
 
 

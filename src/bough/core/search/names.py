@@ -17,8 +17,8 @@ from bough.core.store.short_ids import Table, find_id
 from bough.core.store.sql import NAMES, RACES
 from bough.core.store.transactions import Store
 from bough.errors import Conflict, Invalid, NotFound
-from bough.model.race import RaceRow
 from bough.model.session import Caller
+from bough.model.trees.race import RaceRow
 from bough.model.values import ids
 from bough.storage.backend import Tx
 from bough.storage.queries import Query
@@ -110,18 +110,18 @@ async def _rows(
 ) -> Sequence[_Row]:
     """Returns the records that a name or a folder may mean."""
     queries = QUERIES[kind]
-    which: dict[str, Any] = {"removed": removed} if kind == "worktree" else {}
+    filters: dict[str, Any] = {"removed": removed} if kind == "worktree" else {}
     named: Sequence[_Row] = []
     if name == LAST:
         of_person = {"user_name": caller.user_name or ""} if kind == "session" else {}
-        return await tx.all(queries.last, _Row, **which, **of_person)
+        return await tx.all(queries.last, _Row, **filters, **of_person)
     if name is not None:
         if (full_id := await _by_id(tx, kind, name)) is not None:
             return [_Row(full_id, "", "", is_active=True, is_root=True)]
-        named = await _by_name(tx, kind, name, which)
+        named = await _by_name(tx, kind, name, filters)
     if folder is None or queries.in_folders is None:
         return named
-    inside = await _by_folder(tx, queries, PurePath(folder), which, exactly=name is not None)
+    inside = await _by_folder(tx, queries, PurePath(folder), filters, exactly=name is not None)
     if not named or not inside or {row.id for row in named} <= {row.id for row in inside}:
         return named or inside
     # The person may mean the folder, whatever another session is called.
@@ -147,24 +147,24 @@ async def _shown_prompt(tx: Tx, row: _Row) -> str:
     return shown
 
 
-async def _by_name(tx: Tx, kind: Kind, name: str, which: dict[str, Any]) -> Sequence[_Row]:
+async def _by_name(tx: Tx, kind: Kind, name: str, filters: dict[str, Any]) -> Sequence[_Row]:
     query = QUERIES[kind].by_name
     if query is None:
         return []
     if kind != "session":
-        return await tx.all(query, _Row, name=name, limit=LISTED + 1, **which)
+        return await tx.all(query, _Row, name=name, limit=LISTED + 1, **filters)
     rows = await tx.all(query, _Row, name=name, limit=LISTED + 1, archived=False)
     return rows or await tx.all(query, _Row, name=name, limit=LISTED + 1, archived=True)
 
 
 async def _by_folder(
-    tx: Tx, queries: _Queries, folder: PurePath, which: dict[str, Any], *, exactly: bool
+    tx: Tx, queries: _Queries, folder: PurePath, filters: dict[str, Any], *, exactly: bool
 ) -> Sequence[_Row]:
     """Returns the records of the folder and, unless it is meant `exactly`, of the nearest one above it, else those
     below it. Of several sessions, the active ones and those that are no branches of others come first."""
     assert queries.in_folders is not None
     folders = (str(folder),) if exactly else tuple(str(path) for path in (folder, *folder.parents))
-    rows = await tx.all(queries.in_folders, _Row, folders=folders, **which)
+    rows = await tx.all(queries.in_folders, _Row, folders=folders, **filters)
     nearest = max((row.folder for row in rows), key=len, default=None)
     rows = [row for row in rows if row.folder == nearest]
     if not rows and queries.below is not None and not exactly:

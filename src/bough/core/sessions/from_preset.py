@@ -7,7 +7,7 @@ import msgspec
 from bough.core.presets.find import choose_preset
 from bough.core.sessions.requests import NewSession
 from bough.core.store.transactions import Store
-from bough.model.preset import ChosenPreset
+from bough.model.agents.preset import ChosenPreset
 
 
 class PresetSession(NewSession):

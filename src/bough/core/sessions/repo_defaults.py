@@ -15,7 +15,7 @@ from bough.core.sessions.requests import NewSession
 from bough.core.store.transactions import Store
 from bough.core.worktrees.config.read import read_config
 from bough.errors import BoughError, NotFound
-from bough.model.preset import ChosenPreset
+from bough.model.agents.preset import ChosenPreset
 from bough.model.session import RANK, PermissionMode
 from bough.settings import Settings
 

@@ -8,7 +8,7 @@ from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.transcripts.files import NewFiles
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import ApprovalTimeout, CallbackConfig, Headless, PermissionMode, Session
 from bough.model.task import Task
 

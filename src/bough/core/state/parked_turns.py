@@ -14,7 +14,7 @@ from bough.core.store.session_secrets import redacted_error
 from bough.core.store.sql import LIMITS
 from bough.core.store.transactions import Change
 from bough.model import message
-from bough.model.limit import AgentLimit
+from bough.model.agents.limit import AgentLimit
 from bough.model.message import raw
 from bough.model.task import Task
 from bough.settings import Settings

@@ -11,10 +11,10 @@ from bough.core.store.session_secrets import redactor_of_new
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
+from bough.model.agents.preset import SessionPreset
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.approval import BESIDE_TURN_KINDS, Approval, ApprovalStatus, Decision, Option
 from bough.model.message import QUEUED_BASE, Message, Role, raw
-from bough.model.preset import SessionPreset
-from bough.model.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.model.values.ids import new_id

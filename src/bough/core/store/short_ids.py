@@ -33,6 +33,7 @@ Table = Literal[
     "review_comments",
     "schedules",
     "terminals",
+    "runs",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -52,6 +53,7 @@ NOUNS: dict[Table, str] = {
     "review_comments": "comment",
     "schedules": "schedule",
     "terminals": "terminal",
+    "runs": "run",
 }
 
 

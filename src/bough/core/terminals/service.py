@@ -4,6 +4,7 @@ the server finds shells without rows and rows without shells."""
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from bough.core.store.short_ids import find, missing
 from bough.core.store.sql import TERMINALS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
+from bough.core.worktrees.ports import PortBlocks
 from bough.core.worktrees.records import usable
 from bough.core.worktrees.session_folders import require_folder
 from bough.errors import BoughError, Busy, Denied, Invalid
@@ -50,9 +52,10 @@ class NewTerminal(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class Terminals:
     """A person's shells. Each has a keeper of its own and outlives the server."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, ports: PortBlocks) -> None:
         self._store = store
         self._settings = settings
+        self._ports = ports
         self._root = settings.data_path / "terminals"
         # Those whose shells are being started, and must not be taken for dead.
         self._starting: set[str] = set()
@@ -98,6 +101,7 @@ class Terminals:
         try:
             await asyncio.to_thread(check_workspace, self._settings.root_path, self._settings.data_path, row.folder)
             await asyncio.to_thread(require_folder, row.folder)
+            ports = await self._ports.variables_of(row.worktree_id)
             idle_hours = self._settings.terminal_idle_timeout
             await start_terminal.start_terminal(
                 self._root,
@@ -106,6 +110,7 @@ class Terminals:
                 columns=bounded(new.columns),
                 rows=bounded(new.rows),
                 idle_limit=idle_hours * HOUR if idle_hours else None,
+                env=start_terminal.shell_env(os.environ) | ports,
             )
             # Its worktree may have been removed meanwhile.
             await self._store.read(lambda tx: _get(tx, row.id))

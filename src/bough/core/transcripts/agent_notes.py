@@ -5,7 +5,7 @@ from __future__ import annotations
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Change
 from bough.model.task import Task
-from bough.model.tree import AgentNote
+from bough.model.trees.tree import AgentNote
 from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 

@@ -108,8 +108,8 @@ def _entry(message: Message, texts: Mapping[str, str]) -> tuple[str, str | None]
     content: dict[str, Any] = msgspec.json.decode(message.content)
     kind = content.get("type")
     if kind == "text":
-        who = "User" if message.role == "user" else "Agent"
-        text = [f"{who}:", _indent(_text_of(content))]
+        speaker = "User" if message.role == "user" else "Agent"
+        text = [f"{speaker}:", _indent(_text_of(content))]
         return "\n".join([*text, *(_file(part, texts) for part in files_of(content))]), None
     if kind == "tool":
         result: dict[str, Any] = content.get("result") or {}
@@ -120,8 +120,8 @@ def _entry(message: Message, texts: Mapping[str, str]) -> tuple[str, str | None]
         question = _indent(str(content.get("question", "")))
         return f"[side question]\n{question}\n[answer]\n{_indent(_text_of(content))}", None
     if kind in ("callback", "outcome"):
-        what = "report of a child session" if kind == "callback" else "outcome of a call that a person decided about"
-        return f"[{what}]\n{_indent(_text_of(content))}", None
+        noun = "report of a child session" if kind == "callback" else "outcome of a call that a person decided about"
+        return f"[{noun}]\n{_indent(_text_of(content))}", None
     if kind in ("error", "cancelled", "notice"):
         return f"[{kind}] {_text_of(content)}", None
     return "", None

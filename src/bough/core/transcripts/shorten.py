@@ -59,5 +59,5 @@ def _short_text(text: str) -> str:
     return f"{text[:half]}\n{_note(len(text) - 2 * half, 'characters')}\n{text[-half:]}"
 
 
-def _note(count: int, what: str) -> str:
-    return f"[{count} {what} left out, because the transcript is nearly full]"
+def _note(count: int, noun: str) -> str:
+    return f"[{count} {noun} left out, because the transcript is nearly full]"

@@ -8,7 +8,7 @@ import msgspec
 from bough.core.presets.find import choose_preset
 from bough.core.store.transactions import Store
 from bough.core.trees.requests import NewBranch
-from bough.model.preset import ChosenPreset
+from bough.model.agents.preset import ChosenPreset
 
 
 class PresetBranch(NewBranch):

@@ -6,7 +6,7 @@ from bough.core.store import records
 from bough.core.store.session_secrets import redactors_of
 from bough.core.store.sql import TREES
 from bough.core.store.transactions import Store
-from bough.model.tree import Budget, Node, Tree, TreeUsage
+from bough.model.trees.tree import Budget, Node, Tree, TreeUsage
 from bough.storage.backend import Tx
 
 NODES = TREES.nodes.with_(more="", where="s.root_session_id = :root")

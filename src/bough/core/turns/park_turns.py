@@ -17,8 +17,8 @@ from bough.core.store import records
 from bough.core.store.sql import LIMITS, TASKS
 from bough.core.store.transactions import Change
 from bough.errors import Invalid
+from bough.model.agents.limit import AgentLimit
 from bough.model.approval import AGENT_LIMIT_KIND
-from bough.model.limit import AgentLimit
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.model.values.times import now, seconds_until

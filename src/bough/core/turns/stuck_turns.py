@@ -31,7 +31,7 @@ SHORTEST_LOOK = 0.05
 LONGEST_LOOK = 15.0
 # An agent works if it uses more than this share of a processor; programs that only wait use less.
 BUSY_SHARE = 0.01
-# Processor time is counted in steps of this many seconds or less.
+# The kernel counts processor time in steps of this many seconds or less.
 TICK = 0.011
 
 STALLED_NUDGE = (
@@ -149,7 +149,7 @@ class TurnWatch:
         await steering.begin(change, task, self._task)
 
     async def _end(self, change: Change) -> bool:
-        """Moves the turn's rows to its stop, and says why; returns False if it runs no more."""
+        """Records that the turn is being stopped, and why; returns False if it no longer runs."""
         session = await self._running(change.tx)
         if session is None or session.stuck is None or await self._waits_for_person(change.tx):
             return False

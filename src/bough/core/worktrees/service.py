@@ -19,9 +19,10 @@ from bough.core.worktrees import records
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.creation.create import SCOPE, WorktreeCreation
 from bough.core.worktrees.creation.preview import Preview, preview
+from bough.core.worktrees.ports import PortBlocks
 from bough.core.worktrees.records import NewWorktree, SessionUse, StartFiles, WorktreePatch, checked_notes
 from bough.core.worktrees.removal.preview import Losses, losses
-from bough.core.worktrees.removal.remove import BranchFate, EndTerminals, LastLook, Removal, Removed
+from bough.core.worktrees.removal.remove import BranchFate, EndPrograms, LastLook, Removal, Removed
 from bough.core.worktrees.repair import WorktreeRepair
 from bough.core.worktrees.repos import checked_name
 from bough.core.worktrees.state import read_state
@@ -58,11 +59,11 @@ class GitWorktree(msgspec.Struct, rename="camel"):
 class Worktrees:
     """Creates, adopts, lists, changes, compares and removes worktrees."""
 
-    def __init__(self, store: Store, settings: Settings, end_terminals: EndTerminals) -> None:
+    def __init__(self, store: Store, settings: Settings, ports: PortBlocks, end_programs: EndPrograms) -> None:
         self._store = store
         self._settings = settings
-        self._creation = WorktreeCreation(store, settings)
-        self._removal = Removal(store, settings, self._creation, end_terminals)
+        self._creation = WorktreeCreation(store, settings, ports)
+        self._removal = Removal(store, settings, self._creation, end_programs)
         self._repair = WorktreeRepair(store, self._creation, self._removal)
         # The marks of worktrees whose sessions are being created.
         self.open_marks: set[str] = set()

@@ -154,9 +154,9 @@ async def _refuse_unfiltered(where: WorkingCopy, files: list[str]) -> None:
 async def commit(plan: CommitPlan, message: str, made: Callable[[str], Awaitable[None]] | None = None) -> str:
     """Makes a planned commit and returns its sha. The files stay the same; other staged files stay staged. Calls `made`
     with the new commit before the branch moves there; not where hooks run, because git then does both at once."""
-    who = await identity(plan.where.top)
+    author = await identity(plan.where.top)
     if plan.hooks:
-        await _commit_with_hooks(plan, message, who)
+        await _commit_with_hooks(plan, message, author)
         sha = await resolve(plan.where.top, "HEAD")
         assert sha is not None
         return sha
@@ -168,14 +168,14 @@ async def commit(plan: CommitPlan, message: str, made: Callable[[str], Awaitable
     stdin = f"{message}\n".encode("utf-8", "replace")
     where, env = plan.where, plan.where.env
     words = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree, *parents)
-    sha = (await git(where.top, *QUIET, *words, env=who, stdin=stdin)).strip()
+    sha = (await git(where.top, *QUIET, *words, env=author, stdin=stdin)).strip()
     if made is not None:
         await made(sha)
     # The index first: if we are killed in between, files are staged, and nothing is lost.
     await _stage(where, plan.files, env)
     note = f"commit: {message.partition(chr(10))[0][:200]}"
     words = ("update-ref", "--no-deref", "-m", note, ref, sha, plan.head)
-    await git(where.top, *QUIET, *words, env=env | who)
+    await git(where.top, *QUIET, *words, env=env | author)
     if plan.others:
         await asyncio.to_thread(_conclude_merge, where)
     return sha
@@ -198,7 +198,7 @@ async def _stage(where: WorkingCopy, files: list[str], env: dict[str, str]) -> N
             await git(where.top, *words, env=env, stdin=listed(paths), timeout=WITHIN)
 
 
-async def _commit_with_hooks(plan: CommitPlan, message: str, who: dict[str, str]) -> None:
+async def _commit_with_hooks(plan: CommitPlan, message: str, author: dict[str, str]) -> None:
     """Commits with git's own command, which runs the repository's hooks. They may change or refuse the commit."""
     where, literal = plan.where, ("--literal-pathspecs", *QUIET)
     from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -211,7 +211,7 @@ async def _commit_with_hooks(plan: CommitPlan, message: str, who: dict[str, str]
         await git(
             where.top,
             *words,
-            env=who,
+            env=author,
             stdin=stdin if only else None,
             timeout=WITHIN,
             needs=Needs(hooks=True),

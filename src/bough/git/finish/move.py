@@ -64,7 +64,7 @@ async def head_ref(where: WorkingCopy) -> str:
     return ref or "HEAD"
 
 
-async def move_checkout(where: WorkingCopy, old: str, new: str, note: str, who: dict[str, str]) -> None:
+async def move_checkout(where: WorkingCopy, old: str, new: str, note: str, author: dict[str, str]) -> None:
     """Moves the branch that is checked out, with its files. If git refuses, everything stays as it was."""
     with naming_locks(where):
         # Files that only look changed would be in the way. Exits with 1 if some have really changed.
@@ -72,7 +72,7 @@ async def move_checkout(where: WorkingCopy, old: str, new: str, note: str, who: 
         await git(where.top, *QUIET, "read-tree", "-m", "-u", old, new, env=where.env, timeout=WITHIN)
     try:
         words = ("update-ref", "--no-deref", "-m", note, await head_ref(where), new, old)
-        await git(where.top, *words, env=where.env | who)
+        await git(where.top, *words, env=where.env | author)
     except (GitFailed, Conflict) as error:
         await _undo(where, new, old, error)
         raise
@@ -113,6 +113,6 @@ async def _undo(where: WorkingCopy, new: str, old: str, cause: GitFailed | Confl
         ) from error
 
 
-async def move_branch(repo: str, branch: str, old: str, new: str, note: str, who: dict[str, str]) -> None:
+async def move_branch(repo: str, branch: str, old: str, new: str, note: str, author: dict[str, str]) -> None:
     """Moves a branch that is checked out nowhere, unless somebody moved it meanwhile."""
-    await git(repo, *QUIET, "update-ref", "--no-deref", "-m", note, f"refs/heads/{branch}", new, old, env=who)
+    await git(repo, *QUIET, "update-ref", "--no-deref", "-m", note, f"refs/heads/{branch}", new, old, env=author)

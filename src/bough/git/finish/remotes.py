@@ -35,13 +35,13 @@ class Remote(msgspec.Struct, frozen=True):
         return without_login(self.address)
 
 
-async def find_remote(path: str, branch: str | None, wanted: str | None = None, *, fetching: bool = False) -> Remote:
+async def find_remote(path: str, branch: str | None, chosen: str | None = None, *, fetching: bool = False) -> Remote:
     """Returns the remote to send a branch to, or to fetch it from: the wanted one, the branch's own, `origin`, or the
     only one. Raises `Conflict` if there is none or its address is not one that Bough uses."""
     names = lines(await git(path, "remote"))
-    if wanted is not None and wanted not in names:
-        raise Conflict("no_remote", f"The repository has no remote {wanted!r}. It has: {', '.join(names) or 'none'}.")
-    name = wanted or await _remote_of(path, branch, names) or (DEFAULT if DEFAULT in names else None)
+    if chosen is not None and chosen not in names:
+        raise Conflict("no_remote", f"The repository has no remote {chosen!r}. It has: {', '.join(names) or 'none'}.")
+    name = chosen or await _remote_of(path, branch, names) or (DEFAULT if DEFAULT in names else None)
     if name is None and len(names) == 1:
         name = names[0]
     if name is None:

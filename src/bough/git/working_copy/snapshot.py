@@ -25,9 +25,9 @@ from bough.git.working_copy.changed_paths import Scan, scan
 QUIET = ("-c", "core.splitIndex=false", "-c", "core.safecrlf=false")
 # The same files on the same commit give the same snapshot, whoever takes it and when.
 IDENTITY = {
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "Bough"), ("EMAIL", "bough@localhost"), ("DATE", "@0 +0000"))
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "Bough"), ("EMAIL", "bough@localhost"), ("DATE", "@0 +0000"))
 }
 MESSAGE = "Files as Bough found them.\n"
 UNFILTERED = "Unfiltered: "

@@ -54,6 +54,8 @@ AuditAction = Literal[
     "terminal.opened",
     "terminal.joined",
     "terminal.ended",
+    "run.started",
+    "run.stopped",
     "checkpoints.pruned",
     "git_permissions.changed",
     "repo_config.decided",

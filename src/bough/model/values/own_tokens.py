@@ -1,7 +1,8 @@
-"""Recognizes Bough's own tokens and keys in a text, by their form."""
+"""Hashes Bough's own tokens and keys, and recognizes them in a text by their form."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 START = "bough-"
@@ -22,6 +23,11 @@ _TOKENS = re.compile(rf"bough-(?:session-[0-9a-f-]{{{_ID}}}\.|(?:user|page|serve
 _LENGTHS = {SESSION: _ID + 1 + _RANDOM, USER: _RANDOM, PAGE: _RANDOM, SERVER: _RANDOM}
 _LONGEST = max(len(prefix) + length for prefix, length in _LENGTHS.items())
 _LETTERS = re.compile(r"[A-Za-z0-9_.-]*")
+
+
+def hashed(secret: str) -> str:
+    """Returns what the database stores of a token or key."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def find(text: str, start: int = 0) -> tuple[int, int] | None:

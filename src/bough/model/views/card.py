@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bough.model.repo import RepoKind, Worktree
-from bough.model.tree import Node
+from bough.model.trees.tree import Node
 
 
 class CardRepo(msgspec.Struct, rename="camel"):

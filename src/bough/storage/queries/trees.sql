@@ -181,13 +181,15 @@ VALUES (:root, 0, 0, 0, 0, :now, :now, :now)
 ON CONFLICT (root_session_id) DO UPDATE SET attended_at = :now, updated_at = :now
 
 -- name: unattended
--- Counts the turns that agents caused or steered in a tree since a person last prompted it or let it continue.
+-- Counts the turns that agents caused or steered in a tree since a person last prompted it, decided about one of its
+-- calls or let it continue. The outcome of a call is a turn that its agent caused; a nudge counts as neither.
 SELECT count(*) FROM tasks t JOIN sessions s ON s.id = t.session_id
-WHERE s.root_session_id = :root AND t.source_session_id IS NOT NULL
+WHERE s.root_session_id = :root AND (t.source_session_id IS NOT NULL OR t.source = 'callback')
   AND (t.started_at IS NOT NULL OR t.steers_task_id IS NOT NULL AND t.attempt > 0)
   AND t.created_at > coalesce((
       SELECT max(p.created_at) FROM tasks p JOIN sessions r ON r.id = p.session_id
-      WHERE r.root_session_id = :root AND p.source_session_id IS NULL AND NOT p.outside), '')
+      WHERE r.root_session_id = :root AND p.source_session_id IS NULL AND p.source <> 'callback' AND NOT p.nudge
+        AND NOT p.outside), '')
   AND coalesce(t.started_at, t.created_at) > coalesce((SELECT attended_at FROM trees WHERE root_session_id = :root), '')
 
 -- name: at_work

@@ -81,3 +81,7 @@ ORDER BY t.ended_at DESC, t.id DESC LIMIT 1
 -- Returns the active session that was last used in a worktree; side questions do not count.
 SELECT id FROM sessions WHERE worktree_id = :id AND status = 'active' AND kind <> 'btw'
 ORDER BY updated_at DESC, id DESC LIMIT 1
+
+-- name: ports
+-- Returns the first ports of all blocks that are in use.
+SELECT first_port FROM worktrees WHERE removed_at IS NULL AND first_port IS NOT NULL ORDER BY first_port

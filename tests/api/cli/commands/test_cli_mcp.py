@@ -162,8 +162,8 @@ async def test_a_session_gets_servers_and_files(server: Running, cli: Cli) -> No
     folder = server.repo()
     (folder / "notes.md").write_text("remember")
     (folder / "more.md").write_text("and this")
-    given = ("--mcp", "tools", "--mcp", second[-8:], "--context", "notes.md", "--context", str(folder / "more.md"))
-    opened = made(await cli("session", "new", "--repo", str(folder), "--mode", "allow-all", *given, "--json"))
+    options = ("--mcp", "tools", "--mcp", second[-8:], "--context", "notes.md", "--context", str(folder / "more.md"))
+    opened = made(await cli("session", "new", "--repo", str(folder), "--mode", "allow-all", *options, "--json"))
     servers = {item["id"]: item["name"] for item in (await server.client.get("/api/mcp-servers"))["mcpServers"]}
     assert [servers[item_id] for item_id in opened["mcpServerIds"]] == ["tools", "second"]
     assert opened["contextFiles"] == [str(folder / "notes.md"), str(folder / "more.md")]

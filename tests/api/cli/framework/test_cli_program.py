@@ -101,12 +101,12 @@ async def test_unknown_and_ambiguous_ids(server: Running, cli: Cli, session: dic
     # The first 8 characters change once a minute, so of three sessions created together at least two share them.
     shared = born[1][:8]
     candidates = ", ".join(item[-8:] for item in born if item.startswith(shared))
-    for given, words in (
+    for typed, words in (
         ("12345678", "There is no session '12345678'."),
         ("1234567", "at least 8 characters"),
         (shared, f"matches {candidates.count(',') + 1} records: {candidates}"),
     ):
-        refused = await cli("session", "show", given)
+        refused = await cli("session", "show", typed)
         assert (refused.code, refused.out, len(refused.err.splitlines())) == (1, "", 1)
         assert words in refused.err
 

@@ -15,8 +15,8 @@ async def test_a_call_is_shown_changed_and_listed(server: Running, cli: Cli, ses
     """L4: Shows the tool and its arguments; a person can allow the call with other arguments, and the journal records
     it."""
     assert "No calls" in (await cli("session", "calls", session["id"])).out
-    wanted = {"prompt": "line one\nline two", "title": "kid", "enableCallback": False}
-    task = await server.client.prompt(session["id"], f"[[mcp {SPAWN} {json.dumps(wanted)}]]")
+    arguments = {"prompt": "line one\nline two", "title": "kid", "enableCallback": False}
+    task = await server.client.prompt(session["id"], f"[[mcp {SPAWN} {json.dumps(arguments)}]]")
     approval = (await server.client.approval(session["id"]))["id"]
     assert "Spawn a child with demo" in (await cli("approval", "list")).out
     shown = (await cli("approval", "show", approval)).out

@@ -91,5 +91,14 @@ async def test_a_turn_is_followed_in_order(server: Running, cli: Cli, session: d
     ended = await program.end()
     path = f"{server.root}/repo/a.txt"
     rows = [row for row in ended.out.splitlines() if row and not row.startswith("  ")]
-    wanted = ["? execute: echo hi", "✓ echo hi", "Plan", "○ A", "○ B", "hm", f"? edit: Write {path}", f"✓ Write {path}"]
-    assert (ended.code, rows) == (0, wanted)
+    expected = [
+        "? execute: echo hi",
+        "✓ echo hi",
+        "Plan",
+        "○ A",
+        "○ B",
+        "hm",
+        f"? edit: Write {path}",
+        f"✓ Write {path}",
+    ]
+    assert (ended.code, rows) == (0, expected)

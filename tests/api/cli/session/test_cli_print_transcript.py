@@ -73,11 +73,11 @@ def test_an_older_state_changes_nothing() -> None:
 def test_a_tool_call_is_one_line() -> None:
     """O5: On a terminal, the last line of a tool call is rewritten; elsewhere only its end is printed."""
     states = [{"type": "tool", "title": "make", "result": {"status": item}} for item in ("pending", "completed")]
-    for terminal, wanted in ((True, "… make\r\x1b[K✓ make\n"), (False, "✓ make\n")):
+    for terminal, expected in ((True, "… make\r\x1b[K✓ make\n"), (False, "✓ make\n")):
         talk, file = _talk(terminal=terminal)
         for at, state in enumerate(states):
             talk.message(_message(state, at=str(at)))
-        assert file.getvalue() == wanted
+        assert file.getvalue() == expected
 
 
 def test_the_output_of_commands_is_shown() -> None:

@@ -216,9 +216,9 @@ async def test_files_go_with_prompts(server: Running, cli: Cli, session: dict[st
     shot.write_bytes(PNG)
     notes.write_text("a note\n")
     known = session["id"]
-    given = f"shot.png (image/png, {len(PNG)} bytes), notes.txt (text/plain, 7 bytes)"
+    listed = f"shot.png (image/png, {len(PNG)} bytes), notes.txt (text/plain, 7 bytes)"
     sent = await cli("session", "prompt", known, "look", "--file", str(shot), "--file", str(notes), "--follow")
-    assert (sent.code, f'You said "look" with {given}.' in sent.out) == (0, True)
+    assert (sent.code, f'You said "look" with {listed}.' in sent.out) == (0, True)
     shown = await cli("session", "show", known)
     assert "> look\n> [shot.png, image/png]\n> [notes.txt, text/plain]\n" in shown.out
     new = ("session", "new", "--repo", session["repoId"], "--agent", "demo")

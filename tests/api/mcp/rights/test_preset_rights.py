@@ -19,7 +19,7 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerat
 
 
 async def test_a_preset_asks_for_what_it_brings(place: ToolServer) -> None:
-    """N3, 5e: A wider mode, MCP servers and variables of a preset need a person, whatever rules allow; less does not."""
+    """N3, 5e: A wider mode, MCP servers and variables of a preset need a person, whatever rules allow."""
     await place.rule("allow", "bough/*")
     body = {"name": "tool", "transport": "stdio", "command": "/bin/true"}
     tool = (await place.client.post("/api/mcp-servers", body))["id"]

@@ -11,6 +11,7 @@ import pytest
 
 from bough.core.live_agents.start import agent_tokens
 from bough.core.tool_calls import service
+from bough.model.values import own_tokens
 from bough.model.values.ids import new_id
 from tests.support.eventually import eventually
 from tests.support.mcp.tool_caller import HEADERS, Agent, agent_in_turn, agent_with_token, replace_token
@@ -63,7 +64,7 @@ async def test_invalid_tokens(place: ToolServer) -> None:
         f"{agent.token}x",
         agent.token[:-1],
         agent.token.removeprefix(agent_tokens.PREFIX),
-        agent_tokens.hashed(agent.token),
+        own_tokens.hashed(agent.token),
         agent_tokens.mint(agent.id),
         f"{agent_tokens.PREFIX}{long}",
         f"{agent_tokens.PREFIX}%00",
@@ -145,7 +146,7 @@ async def test_no_token_is_stored(place: ToolServer) -> None:
     database.close()
     assert len(stored_hash) == 64 and agent_tokens.PREFIX not in dump
     token = replace_token(data, session)
-    assert agent_tokens.hashed(token) != stored_hash
+    assert own_tokens.hashed(token) != stored_hash
     shown = await place.client.get(f"/api/sessions/{session}/messages")
     assert agent_tokens.PREFIX not in str(shown) + str(await place.get(session))
 

@@ -21,7 +21,7 @@ from bough.core.trees.race.rules import (
 from bough.errors import Conflict, Invalid
 from bough.git.working_copy.diff import Diff
 from bough.model.message import raw
-from bough.model.race import RaceRow
+from bough.model.trees.race import RaceRow
 
 DEADLINE = "2026-02-01"
 

@@ -37,8 +37,8 @@ async def test_what_the_setup_made_is_neither_compared_nor_merged(tmp_path: Path
         prompt = "[[write a.txt one]] [[run echo more >> both.txt]]"
         race_id, [first, second] = await race(trees, root, f"{prompt} [[run {COMMIT}]]" if committed else prompt)
         await trees.say(second, "[[run rm both.txt made.txt; git checkout README.md]]")
-        wanted = [["a.txt", "both.txt"], ["a.txt"]]
-        assert await changed(trees, race_id) == wanted
+        expected = [["a.txt", "both.txt"], ["a.txt"]]
+        assert await changed(trees, race_id) == expected
         diff = await trees.client.get(f"/api/races/{race_id}/diff?session={first}")
         assert "set-up" not in diff["text"] and "made" not in diff["text"] and diff["note"] is None
         result = await keep(trees, race_id, first)
@@ -49,7 +49,7 @@ async def test_what_the_setup_made_is_neither_compared_nor_merged(tmp_path: Path
         winner = await folder(trees, first)
         assert status(winner) == " M README.md\n?? made.txt\n" and (winner / "made.txt").read_text() == "made\n"
         # The files of the removed worktree are compared in the same way, and keeping again changes nothing.
-        assert await changed(trees, race_id) == wanted
+        assert await changed(trees, race_id) == expected
         again = await keep(trees, race_id, first, how="branch")
         assert (again["sha"], again["committed"]) == (result["sha"], False)
 

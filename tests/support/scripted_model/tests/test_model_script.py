@@ -135,9 +135,9 @@ def test_tool_results_fill_later_calls() -> None:
         Turn("tool", r'[{"text":"{\"taskId\":\"t2\",\"parent_taskId\":\"no\"}"}]'),
         Turn("assistant", '{"taskId":"said"}'),
     ]
-    wanted = {"ids": "{{taskId*}}", "one": ["of {{sessionId}}: {{taskId}}"], "none": "{{other}}", "most": 5}
+    template = {"ids": "{{taskId*}}", "one": ["of {{sessionId}}: {{taskId}}"], "none": "{{other}}", "most": 5}
     after = (Turn("assistant", calls=["Read"]), *made)
-    [step] = plan(conversation(f"[[tool Read]] [[tool Write {json.dumps(wanted)}]]", *after, tools=(Tool("Write"),)))
+    [step] = plan(conversation(f"[[tool Read]] [[tool Write {json.dumps(template)}]]", *after, tools=(Tool("Write"),)))
     assert step.arguments == {"ids": ["t1", "t2"], "one": ["of s1: t2"], "none": "{{other}}", "most": 5}
 
 
@@ -171,7 +171,7 @@ def test_a_requested_schema_is_answered_with_an_example() -> None:
             "one": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
         },
     }
-    wanted = {"verdict": "allow", "why": "fake", "many": [1], "few": [], "one": False}
-    assert example(schema) == wanted
+    template = {"verdict": "allow", "why": "fake", "many": [1], "few": [], "one": False}
+    assert example(schema) == template
     [step] = plan(conversation("[[tool Read]]", schema=schema))
-    assert json.loads(step.text) == wanted
+    assert json.loads(step.text) == template

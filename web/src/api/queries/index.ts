@@ -3,6 +3,7 @@ export * from "./approvals";
 export * from "./cache";
 export * from "./overview";
 export * from "./reviews";
+export * from "./runs";
 export * from "./schedules";
 export * from "./server";
 export * from "./sessions";

@@ -15,6 +15,7 @@ import type { FinishState } from "@/api/types";
 import { plural } from "@/lib/format";
 import { Button } from "@/ui/controls/Button";
 import { Badge } from "@/ui/labels/Badge";
+import { RunBadges } from "@/views/runs/RunBadges";
 import { ChecksBadge } from "./ChecksBadge";
 import { ChecksDialog } from "./ChecksDialog";
 import { CleanUpDialog } from "./CleanUpDialog";
@@ -99,6 +100,7 @@ export function FinishBar({ worktreeId }: { worktreeId: string }) {
             <ChecksBadge request={checks} />
           </button>
         )}
+        <RunBadges worktreeId={worktreeId} />
         {state.overlaps.map((overlap) => (
           <Badge key={overlap.worktreeId} tone="waiting" title={overlap.files.join("\n")}>
             {plural(overlap.filesTotal, "file")} also changed in {overlap.name}

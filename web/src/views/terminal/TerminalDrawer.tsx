@@ -80,7 +80,7 @@ function Drawer({ place, name }: OpenDrawer) {
       ) : (
         query.data && (
           <div className={css.none}>
-            <p>Your own shell, as the user who runs the server. No sandbox or mode bounds what you type.</p>
+            <p>Your own shell, as the user who runs the server. No sandbox or mode limits what you type.</p>
             <Button variant="primary" busy={isOpening} onClick={() => void open()}>
               Open terminal
             </Button>

@@ -19,7 +19,7 @@ function openLink(event: MouseEvent, uri: string): void {
     window.open(uri, "_blank", "noopener,noreferrer");
 }
 
-/** Returns a function that ends everything. */
+/** Shows a terminal in `host`, and returns a function that closes it. */
 function show(host: HTMLElement, terminalId: string, say: (text: string) => void): () => void {
   const terminal = new Terminal({
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
@@ -39,9 +39,9 @@ function show(host: HTMLElement, terminalId: string, say: (text: string) => void
   const mayType = () => toReplay <= 0 && hasFocus();
   let size = "";
   const tellSize = () => {
-    const wanted = fit.proposeDimensions();
-    if (!wanted?.cols || !wanted.rows || `${wanted.cols}x${wanted.rows}` === size) return;
-    socket.resize(wanted.cols, wanted.rows);
+    const fitting = fit.proposeDimensions();
+    if (!fitting?.cols || !fitting.rows || `${fitting.cols}x${fitting.rows}` === size) return;
+    socket.resize(fitting.cols, fitting.rows);
   };
   const resize = (columns: number, rows: number) => {
     size = `${columns}x${rows}`;
@@ -66,7 +66,7 @@ function show(host: HTMLElement, terminalId: string, say: (text: string) => void
           shown();
         }),
       resized: resize,
-      skipped: () => say("A part of the output was skipped."),
+      skipped: () => say("Part of the output was skipped."),
       ended: (code) => say(code ? `Ended with code ${code}.` : "This terminal has ended."),
       lost: () => say("Not connected. Trying again…"),
     },

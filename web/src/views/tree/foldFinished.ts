@@ -91,8 +91,8 @@ export function foldFinished(
   keep: readonly string[],
   folding: Folding,
 ): TreeBranch<Shown>[] {
-  const kept = new Set(keep);
-  const weighed = roots.map((root) => weigh(root, kept));
+  const shownIds = new Set(keep);
+  const weighed = roots.map((root) => weigh(root, shownIds));
   const small = weighed.reduce((total, item) => total + item.sessions, 0) <= SMALL_TREE;
   return weighed.map((item) => show(item, folding, small));
 }

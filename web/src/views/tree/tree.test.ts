@@ -93,10 +93,10 @@ describe("layout", () => {
       }),
     );
     const places = layOutTree(buildTree(many), "right", heightOf);
-    for (const one of many)
+    for (const node of many)
       for (const other of many) {
-        const [a, b] = [places.get(one.id)!, places.get(other.id)!];
-        if (one !== other && a.x === b.x && a.y <= b.y) expect(b.y - a.y).toBeGreaterThan(heightOf(one));
+        const [a, b] = [places.get(node.id)!, places.get(other.id)!];
+        if (node !== other && a.x === b.x && a.y <= b.y) expect(b.y - a.y).toBeGreaterThan(heightOf(node));
       }
   });
 

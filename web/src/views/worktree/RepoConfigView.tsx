@@ -23,7 +23,7 @@ export function RepoConfigNotice({ repo }: { repo: Repo }) {
         {config.problems[0]
           ? problemText(config.problems[0])
           : config.decision === "undecided"
-            ? `${config.files.join(" and ")} would run or copy something in new worktrees. Bough does not until you allow it.`
+            ? `${config.files.join(" and ")} would run or copy something in new worktrees. Bough does neither until you allow it.`
             : `Has ${config.files.join(" and ")}.`}
       </p>
       <Button size="small" onClick={() => setOpen(true)}>
@@ -78,7 +78,7 @@ export function RepoConfigView({ repoId, worktreeId }: { repoId: string; worktre
             <div className={css.row}>
               <p className={css.soft}>
                 {config.decision === "allowed"
-                  ? "Allowed. A change of the files is asked about again."
+                  ? "Allowed. You are asked again when the files change."
                   : config.decision === "denied"
                     ? "Forbidden. Nothing of it runs or is copied."
                     : "Nobody has decided. Nothing of it runs or is copied."}

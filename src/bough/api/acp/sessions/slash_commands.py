@@ -9,7 +9,7 @@ from bough.core.services import Services
 from bough.core.trees.requests import NewBranch
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
-from bough.model.tree import Tree
+from bough.model.trees.tree import Tree
 
 Command = Callable[[Services, Caller, Session, str], Awaitable[str]]
 

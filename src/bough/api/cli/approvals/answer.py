@@ -103,9 +103,9 @@ def _parse_fields(form: Json, options: list[str]) -> Json:
             raise typer.BadParameter(f"There is no field {name!r}. Fields: {', '.join(fields) or 'none'}.")
         texts.setdefault(name, []).append(text)
     values: Json = {}
-    for name, given in texts.items():
+    for name, lines in texts.items():
         try:
-            values[name] = parse(fields[name], given)
+            values[name] = parse(fields[name], lines)
         except BadLine as error:
             raise typer.BadParameter(f"{label(fields[name])} {error}") from error
     return values

@@ -19,7 +19,7 @@ from bough.api.cli.session.manage import app as sessions
 from bough.api.cli.session.prompt import SessionId
 from bough.errors import Conflict, Invalid, NotFound
 
-# An agent may take a minute to start, and as long to tell a conversation.
+# An agent may take a minute to start, and as long to replay a conversation.
 READ_WITHIN = 300.0
 MOST = 500
 
@@ -43,7 +43,9 @@ def import_conversations(
         typer.Option("--folder", metavar="DIR", help="List conversations in this folder, or import one into it."),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the session.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Import all that are listed and not imported yet.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Import every listed conversation that is not imported yet.")
+    ] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MOST, help="Maximum number of results.")] = 50,
     offset: Offset = 0,
 ) -> int | None:

@@ -46,13 +46,15 @@ Title = Annotated[str | None, typer.Option("--title", "-t", help="Title; default
 Missed = Annotated[
     Literal["run", "skip"] | None,
     typer.Option(
-        "--missed", metavar="run|skip", help="Whether to make up once for times without a server; run by default."
+        "--missed",
+        metavar="run|skip",
+        help="Whether to make up, once, for times that passed while no server ran; run by default.",
     ),
 ]
 Overlap = Annotated[
     Literal["run", "skip"] | None,
     typer.Option(
-        "--overlap", metavar="run|skip", help="Whether to start while the previous run is not over; skip by default."
+        "--overlap", metavar="run|skip", help="Whether to start while the previous run is still going; skip by default."
     ),
 ]
 
@@ -180,7 +182,7 @@ def change(
 
 @command(app, "pause")
 def pause(ctx: CommandContext, schedule: ScheduleId) -> None:
-    """Pause a schedule; times that pass meanwhile are left out."""
+    """Pause a schedule; times that pass meanwhile are skipped."""
     answer = ctx.client.patch(path("schedules", schedule), {"paused": True})
     ctx.show(answer, lambda row: output.line(f"Schedule {short(row['id'])} is paused."))
 

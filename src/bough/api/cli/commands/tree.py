@@ -151,7 +151,7 @@ def print_tree(tree_row: Json) -> None:
     )
     parts = [
         f"{used['sessions']} session{'s' if used['sessions'] != 1 else ''}",
-        *(f"{count} {what}" for count, what in counts if count),
+        *(f"{count} {noun}" for count, noun in counts if count),
     ]
     output.line(", ".join(parts) + ". " + ". ".join(spent(used, tree_row["budget"])), "dim")
 

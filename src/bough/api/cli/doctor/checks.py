@@ -32,7 +32,7 @@ from bough.api.cli.server.db import database_file, without_password
 from bough.data_folder_lock import in_use
 from bough.errors import BoughError, Invalid
 from bough.git.safe import forbid_programs, landlock
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.observe.logging import silent
 from bough.requirements import INSTALL_GIT, check_platform, git_version, is_old_git
 from bough.settings import Settings, default_data

@@ -32,8 +32,8 @@ def show_config(
         typer.Option("--allow/--deny", help="Allow or forbid the commands and copies that the files ask for now."),
     ] = None,
 ) -> None:
-    """Show what .bough.toml and .worktreeinclude of a repo say, and allow it. Nothing of them runs before that, and
-    each change is asked about again."""
+    """Show what .bough.toml and .worktreeinclude of a repo say, and allow it. Nothing in them runs before that, and
+    Bough asks again after each change."""
     where = path("repos", repo, "config")
     answer = ctx.client.get(where, worktreeId=worktree)
     if decision is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from bough.api.cli.framework.base import command
-from bough.api.cli.worktree import checks, create, finish, pull_request, remove, show, sweep, terminal
+from bough.api.cli.worktree import checks, create, finish, pull_request, remove, runs, show, sweep, terminal
 
 app = typer.Typer(no_args_is_help=True, help="Worktrees: working copies of a repo, each on its own branch.")
 
@@ -18,6 +18,10 @@ command(app, "show")(show.show)
 command(app, "losses")(show.losses)
 command(app, "diff")(show.diff)
 command(app, "terminal")(terminal.terminal)
+command(app, "run")(runs.run)
+command(app, "runs")(runs.runs)
+command(app, "stop-run")(runs.stop_run)
+command(app, "log")(runs.log)
 command(app, "status")(finish.status)
 command(app, "commit")(finish.commit)
 command(app, "update")(finish.update)

@@ -19,17 +19,17 @@ from bough.errors import Conflict
 def terminal(
     ctx: CommandContext,
     worktree: WorktreeId,
-    new: Annotated[bool, typer.Option("--new", help="Open another one, though there is one already.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Open another one even if one is open already.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="Only list the worktree's open terminals.")] = False,
     end: Annotated[
         str | None, typer.Option("--end", metavar="ID", help="End this terminal and what runs in it.")
     ] = None,
-    detached: Annotated[bool, typer.Option("--detached", help="Only open one, and print its id.")] = False,
+    detached: Annotated[bool, typer.Option("--detached", help="Open one without attaching, and print its id.")] = False,
 ) -> int:
     """Open your own shell in a worktree, or attach to the newest one that is open there; Ctrl-] detaches.
 
-    It goes on when you detach, close the window or restart the server. It ends with `exit`, with --end, and with its
-    worktree. Admins only: what you type there is bounded by no sandbox and no rule.
+    It keeps running when you detach, close the window or restart the server. It ends with `exit`, with --end, and with
+    its worktree. Admins only: what you type there is limited by no sandbox and no rule.
     """
     if end is not None:
         ctx.show(

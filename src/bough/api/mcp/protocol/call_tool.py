@@ -68,9 +68,9 @@ class Toolbox:
 
     def _parse(self, tool: Tool[Any], caller: Caller, arguments: dict[str, Any]) -> tuple[ToolContext, Any]:
         """Reads stored arguments, with what the call expects."""
-        given = {name: value for name, value in arguments.items() if name != EXPECTED}
+        own_arguments = {name: value for name, value in arguments.items() if name != EXPECTED}
         context = ToolContext(self._services, caller, tool.name, arguments.get(EXPECTED) or {})
-        return context, read(tool, given)
+        return context, read(tool, own_arguments)
 
     async def call(
         self, caller: Caller, name: str, arguments: dict[str, Any], waiter: Waiter | None = None

@@ -37,7 +37,8 @@ class McpDoor:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serves until the end. A thread imports the MCP package, which is slow and must not delay the start."""
+        """Serves until the server stops. A thread imports the MCP package, which is slow, so that the start need not
+        wait."""
         loop = asyncio.get_running_loop()
         self._manager = loop.create_future()
         ending = asyncio.Event()

@@ -93,8 +93,8 @@ def _claim(folder: WorktreeFolder, title: str, expected: dict[str, str], why: st
 
 async def _commit_claim(ctx: ToolContext, params: CommitWorktree) -> Claim:
     folder, expected = await _look(ctx, params.worktree_id)
-    what = f"{len(params.files)} files" if params.files is not None else "all files"
-    title = f"Commit {what} to {_named(folder)} as {quote(params.message)}?"
+    sentence = f"{len(params.files)} files" if params.files is not None else "all files"
+    title = f"Commit {sentence} to {_named(folder)} as {quote(params.message)}?"
     return _claim(folder, title, expected)
 
 
@@ -117,11 +117,11 @@ async def _update(ctx: ToolContext, params: UpdateBranch) -> FinishedWork:
 async def _merge_claim(ctx: ToolContext, params: MergeWorktree) -> Claim:
     folder, expected = await _look(ctx, params.worktree_id)
     into = (await find_target(folder, None)).branch
-    what = f"{_named(folder)} into {into} ({params.how})?"
+    sentence = f"{_named(folder)} into {into} ({params.how})?"
     expected["into"] = into
     if params.dry_run:
-        return _claim(folder, f"Preview merging {what}", expected)
-    return _claim(folder, f"Merge {what}", expected, LEAVES)
+        return _claim(folder, f"Preview merging {sentence}", expected)
+    return _claim(folder, f"Merge {sentence}", expected, LEAVES)
 
 
 async def _merge(ctx: ToolContext, params: MergeWorktree) -> FinishedWork:
@@ -132,10 +132,10 @@ async def _merge(ctx: ToolContext, params: MergeWorktree) -> FinishedWork:
 async def _push_claim(ctx: ToolContext, params: PushWorktree) -> Claim:
     folder, expected = await _look(ctx, params.worktree_id)
     address = expected["address"] = await _address(folder)
-    what = f"{_named(folder)} to {address or 'its remote'}?"
+    sentence = f"{_named(folder)} to {address or 'its remote'}?"
     if params.dry_run:
-        return _claim(folder, f"Preview pushing {what}", expected)
-    return _claim(folder, f"Push {what}", expected, LEAVES)
+        return _claim(folder, f"Preview pushing {sentence}", expected)
+    return _claim(folder, f"Push {sentence}", expected, LEAVES)
 
 
 async def _push(ctx: ToolContext, params: PushWorktree) -> FinishedWork:
@@ -147,10 +147,10 @@ async def _pull_request_claim(ctx: ToolContext, params: PullRequestOfWorktree) -
     folder, expected = await _look(ctx, params.worktree_id)
     address = expected["address"] = await _address(folder)
     words = f" as {quote(params.title)}" if params.title is not None else ""
-    what = f"{_named(folder)} to {address or 'its remote'}"
+    sentence = f"{_named(folder)} to {address or 'its remote'}"
     if params.dry_run:
-        return _claim(folder, f"Preview pushing {what} and a pull request{words}?", expected)
-    return _claim(folder, f"Push {what} and open or update a pull request{words}?", expected, LEAVES)
+        return _claim(folder, f"Preview pushing {sentence} and a pull request{words}?", expected)
+    return _claim(folder, f"Push {sentence} and open or update a pull request{words}?", expected, LEAVES)
 
 
 async def _pull_request(ctx: ToolContext, params: PullRequestOfWorktree) -> FinishedWork:

@@ -15,8 +15,8 @@ from bough.core.sessions.requests import NewSession
 from bough.core.trees.from_preset import PresetBranch
 from bough.core.trees.requests import NewBranch
 from bough.errors import Conflict
+from bough.model.agents.preset import ChosenPreset, Preset
 from bough.model.call import Claim
-from bough.model.preset import ChosenPreset, Preset
 
 
 class PresetResult(msgspec.Struct):

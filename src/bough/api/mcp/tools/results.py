@@ -169,6 +169,8 @@ CURRENT = SESSION | {
 WORKTREE = _object(["worktree_id", "path"], worktree_id="string", path="string", branch=MAYBE, status="string")
 # The fields of `FinishedWork` are not described: the list has to be short.
 FINISHED = _object([])
+RUN = _object(["run_id", "state"], run_id="string", state="string", answers="boolean")
+RUN_LOG = _object(["run_id", "state", "log"], run_id="string", state="string", log="string")
 SCHEDULE = _object(["schedule_id"], schedule_id="string", times="string")
 TASK = _object(["task_id", "status"], task_id="string", session_id="string", status="string", result=MAYBE)
 

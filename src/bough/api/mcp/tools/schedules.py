@@ -110,8 +110,11 @@ async def _create_claim(ctx: ToolContext, params: CreateSchedule) -> Claim:
         session = await ctx.services.sessions.filled_in(request.session)
         assert session.agent is not None
         agent, mode = session.agent, session.permission_mode or ctx.services.catalog.get(session.agent).default_mode
-        title = f"Schedule {quote(request.prompt)} {when}, each time in a new session with {agent} in mode {mode}?"
-        return with_preset(Claim(title=title, mode=mode, agent=agent, reason_to_ask=LATER), session)
+        assert params.worktree_id is not None
+        repo_id, path, _ = await find_folder(ctx, params.worktree_id)
+        sessions = f"each time in a new session with {agent} in mode {mode} in {path}"
+        title = f"Schedule {quote(request.prompt)} {when}, {sessions}?"
+        return with_preset(Claim(title=title, mode=mode, agent=agent, repo=repo_id, reason_to_ask=LATER), session)
     assert request.session_id is not None
     target = await ctx.services.sessions.get(request.session_id)
     title = f"Schedule {quote(request.prompt)} {when} for session {named(target)}?"

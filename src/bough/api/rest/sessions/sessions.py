@@ -20,7 +20,7 @@ from bough.api.http.requests import (
     whole_id,
     with_key,
 )
-from bough.api.rest.worktrees import WorktreeRemoved, removed_answer
+from bough.api.rest.worktrees.worktrees import WorktreeRemoved, removed_answer
 from bough.core.sessions.ending.cascades import Cascaded
 from bough.core.sessions.requests import NewSession, SessionFilter, SessionPatch
 from bough.core.state.limits.session_limit import MadeRoom

@@ -14,7 +14,7 @@ from bough.core.events.wait import Wait, Waited
 from bough.core.state.limits.budgets import BudgetBody
 from bough.core.trees.branch import Branched
 from bough.core.trees.requests import NewBranch
-from bough.model.tree import Budget, Callback, Tree, TreeUsage
+from bough.model.trees.tree import Budget, Callback, Tree, TreeUsage
 
 DOC = errors(403, 404, 409, 413, 429)
 

@@ -17,10 +17,10 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.finish")
 
-# The pause between two looks doubles, up to so many times the setting; without a program or a login, up to an hour.
+# The pause between two looks doubles, up to this many times the setting; without a program or a login, up to an hour.
 MOST_PAUSES = 16
 LONGEST_FAILING = 3600.0
-# Seconds at most between two checks of whether a look is due.
+# The longest pause, in seconds, between two checks of whether a look is due.
 LONGEST_SLEEP = 30.0
 
 

@@ -228,7 +228,7 @@ def _text(row: PullRequestRow, failures: Failures, logs: dict[str, str]) -> str:
     return failures_prompt(row.number, row.url, row.head, checks, logs, threads)
 
 
-async def _to_send(tx: Tx, worktree_id: str, wanted: str | None, by_rule: bool) -> tuple[PullRequestRow, Failures, str]:
+async def _to_send(tx: Tx, worktree_id: str, chosen: str | None, by_rule: bool) -> tuple[PullRequestRow, Failures, str]:
     """Returns what to send about a pull request, and the session that gets it."""
     worktree = await records.worktree(tx, worktree_id)
     row = await find_row(tx, worktree.id)
@@ -243,11 +243,11 @@ async def _to_send(tx: Tx, worktree_id: str, wanted: str | None, by_rule: bool) 
             f"{MOST_PROMPTS} prompts about pull request {row.number} were sent already. A person should look at it: "
             f"{row.url}",
         )
-    session_id = (await sessions.session(tx, wanted)).id if wanted is not None else None
+    session_id = (await sessions.session(tx, chosen)).id if chosen is not None else None
     session_id = session_id or await tx.value(CHECKS.owner, id=worktree.id)
     if session_id is None:
         raise Conflict("no_session", f"No session works in worktree {worktree.name}. Start one first.")
-    if wanted is not None and (await sessions.session(tx, str(session_id))).worktree_id != worktree.id:
+    if chosen is not None and (await sessions.session(tx, str(session_id))).worktree_id != worktree.id:
         raise Conflict("no_session", f"Session {session_id} does not work in worktree {worktree.name}.")
     return row, failures, str(session_id)
 

@@ -3,7 +3,6 @@ an agent gets a random token; its hash is stored with the keeper and deleted wit
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 
@@ -21,16 +20,12 @@ def mint(session_id: str) -> str:
     return f"{PREFIX}{session_id}.{secrets.token_urlsafe(32)}"
 
 
-def hashed(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 async def caller(store: Store, token: str) -> Caller:
     """Returns the session that a token belongs to; raises `Unauthenticated` if it is unknown or no longer valid."""
     session_id = token.removeprefix(PREFIX).partition(".")[0]
     known: str | None = None
     if token.startswith(PREFIX) and ids.is_full(session_id):
         known = await store.read(lambda tx: tx.value(KEEPERS.token_hash, session_id=session_id))
-    if not hmac.compare_digest(hashed(token), known or ""):
+    if not hmac.compare_digest(own_tokens.hashed(token), known or ""):
         raise Unauthenticated("unauthenticated", "This token does not belong to a running agent.")
     return Caller(kind="session", id=session_id, door="mcp")

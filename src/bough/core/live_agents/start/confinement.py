@@ -24,7 +24,7 @@ from bough.core.store.sql import WORKTREES
 from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.command_box import box_limits
 from bough.errors import AgentFailed
-from bough.model.sandbox import Confinement
+from bough.model.agents.sandbox import Confinement
 from bough.model.session import Session
 from bough.search_path import find_own_program
 from bough.settings import Settings

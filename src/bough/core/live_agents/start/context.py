@@ -37,7 +37,7 @@ from bough.core.transcripts.replay import Replay
 from bough.model.message import Message
 from bough.model.session import ForkHistory, Session
 from bough.model.task import Task
-from bough.model.tree import AgentNote
+from bough.model.trees.tree import AgentNote
 from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.runner")

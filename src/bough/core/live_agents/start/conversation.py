@@ -26,7 +26,7 @@ log = structlog.get_logger("bough.agents")
 FETCH_TIME = 600.0
 
 
-class Conversation(msgspec.Struct):
+class OpenConversation(msgspec.Struct):
     """An open conversation: the agent's answer, what it accepts in prompts, what it must still be told, and notices for
     people."""
 
@@ -44,7 +44,7 @@ async def open_conversation(
     settings: Settings,
     known: str | None,
     context: SessionContext,
-) -> Conversation:
+) -> OpenConversation:
     """Opens the conversation in the best way that the agent supports; `known` is the agent's id for an earlier one."""
     patience = settings.initialize_timeout + (FETCH_TIME if prepared.fetched else 0)
     can = corrected(entry, (await client.initialize(patience)).capabilities)
@@ -74,12 +74,12 @@ async def open_conversation(
     if opened is not None:
         untold = "" if known is not None or can.system_prompt else await context.instructions_for_copy()
         preface: list[Block] = [TextBlock(text=untold)] if untold else []
-        return Conversation(opened, PromptCapabilities.of(can), preface, notices)
+        return OpenConversation(opened, PromptCapabilities.of(can), preface, notices)
     if not begun:
         await context.record_history("replay", entry)
     described = await context.preface("" if instructions else all_instructions, embed=can.embedded_context)
     opened = await client.new_session(session.cwd, servers, **options)
-    return Conversation(opened, PromptCapabilities.of(can), described.blocks, [*notices, *described.notices])
+    return OpenConversation(opened, PromptCapabilities.of(can), described.blocks, [*notices, *described.notices])
 
 
 async def _forked(

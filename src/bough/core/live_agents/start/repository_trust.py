@@ -9,11 +9,10 @@ import os
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.repository_files import digest, find_files
 from bough.core.approvals.kinds import TRUST
-from bough.core.store.sql import CHOICES
+from bough.core.policy import choices
 from bough.core.store.transactions import Change, Store
 from bough.errors import Denied
 from bough.git.decode import escaped
-from bough.model.rule import Choice
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.settings import Settings
@@ -41,10 +40,7 @@ async def check(store: Store, entry: CatalogEntry, session: Session) -> None:
     if not files:
         return
     key = f"{TRUST.name}: {await asyncio.to_thread(digest, files)}"
-    known = await store.read(
-        lambda tx: tx.all(CHOICES.matching, Choice, key=key, agent=entry.name, session_id=session.id, cwd=session.cwd)
-    )
-    if not known:
+    if not await store.read(lambda tx: choices.matching(tx, session, key)):
         raise Untrusted(entry, files, session.cwd, key)
 
 

@@ -122,9 +122,9 @@ class Control:
             session = await records.session(change.tx, session_id)
             task = await self._under_way(change, session.id)
             if session.status == "active":
-                who = caller.user_name or ("a session" if caller.kind == "session" else "a person")
+                actor = caller.user_name or ("a session" if caller.kind == "session" else "a person")
                 session = await session_lifecycle.end(
-                    change, session, "cancelled", "cancelled", f"The session was cancelled by {who}."
+                    change, session, "cancelled", "cancelled", f"The session was cancelled by {actor}."
                 )
                 change.audit(caller, "session.cancelled", session_id=session.id, subject_id=session.id)
             return session, task

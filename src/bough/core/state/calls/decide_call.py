@@ -3,12 +3,12 @@ recognizes it. A call that does the work of two tools is decided by the stricter
 
 from __future__ import annotations
 
-from bough.core.policy import decide
+from bough.core.policy import choices, decide
 from bough.core.policy.decide import OWN_SERVER, Verdict
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.state.calls.raised_rights import RightsCheck
 from bough.core.state.calls.reach import call_as_use
-from bough.core.store.sql import CHOICES, RULES
+from bough.core.store.sql import RULES
 from bough.model.call import Claim
 from bough.model.rule import Choice, Effect, Rule
 from bough.model.session import RANK, PermissionMode, Session
@@ -23,13 +23,11 @@ async def judge(tx: Tx, session: Session, tool: str, claim: Claim, rights: Right
     own_key = key(tool, claim, rights)
     uses = [call_as_use(session, name, own_key) for name in (tool, *claim.also)]
     rules = await tx.all(RULES.all, Rule)
-    choices = await tx.all(
-        CHOICES.matching, Choice, key=own_key, agent=session.agent, session_id=session.id, cwd=session.cwd
-    )
+    remembered = await choices.matching(tx, session, own_key)
     if session.kind == "btw":
         return Verdict("deny", "mode", None, "A side question changes nothing; it can only read.")
     mode = await turn_mode(tx, session)
-    verdicts = [_decide(mode, use, rules, choices, rights) for use in uses]
+    verdicts = [_decide(mode, use, rules, remembered, rights) for use in uses]
     return max(verdicts, key=lambda verdict: _STRICTNESS[verdict.effect])
 
 

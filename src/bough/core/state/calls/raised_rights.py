@@ -50,30 +50,40 @@ async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Ses
         raises = await _less_confined(tx, settings, session, target)
     if raises is None:
         raises = await _more_hosts(tx, catalog, settings, session, claim, target)
-    return RightsCheck(raises, foreign)
+    # A person who is asked every time still learns what else it would lead to.
+    reasons = [reason for reason in (claim.reason_to_ask, raises) if reason is not None]
+    return RightsCheck(" ".join(reasons) or None, foreign)
 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
+    """Returns why a person decides about a claim, whatever is remembered; None if it needs nobody."""
+    reasons = (claim.reason_to_ask, _variables(claim), await _exceeds(tx, catalog, session, claim, target))
+    return " ".join(reason for reason in reasons if reason is not None) or None
+
+
+def _variables(claim: Claim) -> str | None:
+    """Returns why a person decides about variables: they may hold keys, or say where an agent's own files are."""
+    if not claim.variables:
+        return None
+    named = ", ".join(claim.variables[:MOST_NAMED]) + (" and others" if len(claim.variables) > MOST_NAMED else "")
+    return f"It would have variables that this session was not given itself: {named}."
+
+
+async def _exceeds(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
     """Returns why a claim exceeds the rights of its caller; None if it does not."""
-    if claim.reason_to_ask is not None:
-        return claim.reason_to_ask
-    if claim.variables:
-        # They may hold keys, or say where an agent's own files are.
-        named = ", ".join(claim.variables[:MOST_NAMED]) + (" and others" if len(claim.variables) > MOST_NAMED else "")
-        return f"It would have variables that this session was not given itself: {named}."
     mode = await lowest_mode(tx, session)
     own = _rank(catalog, session.agent, mode)
-    who = f"{mode}, the mode of the session that wants this"
+    own_mode = f"{mode}, the mode of the session that wants this"
     if claim.mode is not None:
         agent = claim.agent or (target.agent if target else session.agent)
         if _rank(catalog, agent, claim.mode) > own:
-            return f"Mode {claim.mode} of {agent} grants more than {who}."
+            return f"Mode {claim.mode} of {agent} grants more than {own_mode}."
     if claim.sets_up and own < TOP and await _sets_up(tx, claim.repo or session.repo_id):
         return "A new worktree runs the repository's own command, on files that the session may have written."
     servers = claim.servers
     if target is not None and target.id != session.id:
         if not claim.inherits and _rank(catalog, target.agent, target.permission_mode) > own:
-            return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {who}."
+            return f"Session {target.id} works in mode {target.permission_mode}, which grants more than {own_mode}."
         if claim.inherits or claim.commands:
             if own < TOP and await session_env(tx, target.id) != await session_env(tx, session.id):
                 return f"It would work in the environment of session {target.id}, which this session was not given."

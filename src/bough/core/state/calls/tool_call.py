@@ -10,7 +10,7 @@ from bough.core.state.enqueue import enqueue
 from bough.core.state.reports import callbacks
 from bough.core.state.reports.quote_sessions import quoted
 from bough.core.store import records
-from bough.core.store.sql import APPROVALS, CALLS, TASKS
+from bough.core.store.sql import APPROVALS, CALLS, TASKS, TREES
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Invalid
 from bough.model.approval import NETWORK_KIND, Approval
@@ -104,15 +104,18 @@ async def decided(
         outcome=None if allowed else raw(denial(approval, by_person)),
         now=change.now,
     )
+    if by_person:
+        session = await records.session(change.tx, approval.session_id)
+        await change.tx.run(TREES.attend, root=session.root_session_id, now=change.now)
     await show_running(change, approval.session_id, call.task_id)
     change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 
 def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
-    who = "A person has denied this" if by_person else "This was denied"
+    sentence = "A person has denied this" if by_person else "This was denied"
     reason = because(approval) if by_person else approval.reason
     why = f": {reason.rstrip('.')}." if reason else "."
-    return {"code": "call_denied", "message": f"{who}{why} Do not try it again in another way; go on without it."}
+    return {"code": "call_denied", "message": f"{sentence}{why} Do not try it again in another way; go on without it."}
 
 
 def because(approval: Approval) -> str | None:

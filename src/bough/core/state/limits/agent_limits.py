@@ -16,7 +16,7 @@ from bough.agents.errors import AgentLimited
 from bough.core.store import records
 from bough.core.store.sql import LIMITS, SESSIONS, TASKS
 from bough.core.store.transactions import Change
-from bough.model.limit import AgentLimit, ParkedTask
+from bough.model.agents.limit import AgentLimit, ParkedTask
 from bough.model.message import raw
 from bough.model.session import Session
 from bough.model.task import Task
@@ -28,7 +28,7 @@ from bough.storage.backend import Tx
 # the most seconds of it.
 JITTER = 0.1
 MOST_JITTER = 60.0
-# The fewest seconds between two tries, doubled with each: a vendor's time may be rounded down, or wrong.
+# The shortest pause, in seconds, between two tries, doubled with each: a vendor's time may be rounded down, or wrong.
 SHORTEST_PAUSE = 15.0
 # The longest pause without a vendor's time: six hours.
 LONGEST_PAUSE = 6 * 3600.0

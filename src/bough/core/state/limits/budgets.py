@@ -13,7 +13,7 @@ from bough.errors import Conflict, Denied, Invalid
 from bough.model.approval import LIMIT_KIND, Approval
 from bough.model.session import Caller, Session
 from bough.model.task import Task
-from bough.model.tree import Budget, TreeUsage
+from bough.model.trees.tree import Budget, TreeUsage
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -95,7 +95,7 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
         ):
             if most is not None and amount >= most:
                 raise BudgetExceeded("budget_used", f"This tree has used its budget of {most:g} {name} ({amount:g}).")
-    if task.source_session_id is None:
+    if task.source_session_id is None and task.source != "callback":
         return
     turns = await tx.value(TREES.unattended, root=root) or 0
     if turns > settings.max_unattended:

@@ -20,7 +20,7 @@ from bough.errors import Conflict, Invalid
 from bough.model.message import Message, raw
 from bough.model.session import CallbackConfig, Session
 from bough.model.task import EARLY_ENDS, Task
-from bough.model.tree import Callback, CallbackState
+from bough.model.trees.tree import Callback, CallbackState
 from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 

@@ -42,10 +42,10 @@ from bough.git.working_copy.status import files
 from bough.git.worktrees import common_folder, resolve
 from bough.model.checkpoint import Checkpoint
 from bough.model.message import raw
-from bough.model.race import RaceRow
 from bough.model.repo import Worktree
 from bough.model.session import Caller, Session
 from bough.model.task import Task
+from bough.model.trees.race import RaceRow
 from bough.model.values.ids import new_id
 from bough.storage.backend import Tx
 

@@ -9,9 +9,9 @@ from bough.core.store.short_ids import find
 from bough.core.store.sql import RACES
 from bough.core.trees.race.rules import is_start_needed
 from bough.model.checkpoint import Checkpoint
-from bough.model.race import RaceRow
 from bough.model.session import Session
 from bough.model.task import Task
+from bough.model.trees.race import RaceRow
 from bough.storage.backend import Tx
 
 

@@ -11,7 +11,7 @@ from bough.errors import Conflict, Invalid
 from bough.git.finish.merge import Merged
 from bough.git.working_copy.diff import Diff
 from bough.model.message import raw
-from bough.model.race import RaceRow
+from bough.model.trees.race import RaceRow
 
 How = Literal["merge", "checkout", "branch"]
 

@@ -7,8 +7,8 @@ import msgspec
 from bough.git.finish.own_changes import Preparation
 from bough.git.refs import checkpoint_refs as refs
 from bough.model.checkpoint import Checkpoint
-from bough.model.race import RaceRow
 from bough.model.repo import Repo
+from bough.model.trees.race import RaceRow
 
 WITH_SETUP = "Includes what the worktree's setup made, because there is no checkpoint from before the first turn."
 

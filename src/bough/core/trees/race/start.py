@@ -29,9 +29,9 @@ from bough.errors import BoughError, Unavailable
 from bough.git.refs import checkpoint_refs as refs
 from bough.git.working_copy.folder_state import state as git_state
 from bough.model.message import raw
-from bough.model.race import RaceRow
 from bough.model.repo import GitState
 from bough.model.session import CallbackConfig, Caller, PermissionMode, RacePosition, Session
+from bough.model.trees.race import RaceRow
 from bough.model.values.ids import new_id
 from bough.settings import Settings
 

@@ -25,10 +25,10 @@ from bough.git.working_copy.diff import LARGEST_TEXT, Diff
 from bough.git.working_copy.restore import checked_path
 from bough.git.working_copy.snapshot import SnapshotTooLarge
 from bough.git.worktrees import resolve
-from bough.model.race import RaceRow
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Activity, Session, Status
 from bough.model.task import Task, TaskStatus
+from bough.model.trees.race import RaceRow
 from bough.storage.backend import Tx
 
 

@@ -33,7 +33,7 @@ def parse_patterns(text: str) -> tuple[list[str], list[ConfigProblem]]:
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Returns why a pattern is wrong, or None."""
+    """Returns why a pattern is invalid, or None."""
     if len(pattern) > LONGEST_PATTERN or "\0" in pattern:
         return f"A pattern may have at most {LONGEST_PATTERN} characters."
     try:

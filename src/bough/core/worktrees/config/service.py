@@ -44,7 +44,7 @@ class ConfigDecision(msgspec.Struct, rename="camel", forbid_unknown_fields=True)
 
 
 async def find_decision(tx: Tx, repo_id: str, digest: str | None) -> Decision | None:
-    """Returns what people decided about a content."""
+    """Returns what people decided about the content with this digest."""
     if digest is None:
         return None
     allowed = await tx.value(REPO_CONFIGS.decision, repo_id=repo_id, digest=digest)

@@ -21,6 +21,7 @@ from bough.core.worktrees.allowed_paths import free_inside, resolve_inside
 from bough.core.worktrees.creation import setup
 from bough.core.worktrees.creation.checkout import check_out
 from bough.core.worktrees.creation.setup_jobs import SetupJobs
+from bough.core.worktrees.ports import PortBlocks
 from bough.core.worktrees.records import NewWorktree, StartFiles, checked_notes
 from bough.core.worktrees.repos import checked_name
 from bough.core.worktrees.session_folders import check_worktree_path
@@ -55,10 +56,10 @@ async def run_shielded(work: Coroutine[Any, Any, T], owner: set[asyncio.Task[T]]
 class WorktreeCreation:
     """Creates worktrees, starts their setups, and undoes unfinished ones."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, ports: PortBlocks) -> None:
         self._store = store
         self._settings = settings
-        self.setups = SetupJobs(store, settings)
+        self.setups = SetupJobs(store, settings, ports)
         self._creating: set[asyncio.Task[tuple[Worktree, bool]]] = set()
 
     async def create(

@@ -16,6 +16,7 @@ import msgspec
 from bough.core.worktrees.command_box import SHELL, CommandStart
 from bough.core.worktrees.config.include import ignored_files
 from bough.core.worktrees.config.read import is_configured
+from bough.core.worktrees.creation.allowed_setup import AllowedSetup
 from bough.errors import Invalid
 from bough.git.decode import shown
 from bough.git.paths import is_there, real
@@ -42,16 +43,6 @@ class SetupResult(msgspec.Struct):
     output: str | None
 
 
-class OwnSetup(msgspec.Struct):
-    """The allowed steps of the repository's own files: patterns of ignored files to copy, shell commands, and how they
-    start; and the errors to report."""
-
-    copies: list[str] = []
-    commands: list[str] = []
-    start: CommandStart | None = None
-    errors: list[str] = []
-
-
 def is_needed(repo: Repo, path: str) -> bool:
     """Tells whether there is anything to set up."""
     configured = bool(_words(repo.setup) or _words(repo.copy_ignored)) or is_configured(path, repo.path)
@@ -63,11 +54,16 @@ def _words(raw: msgspec.Raw) -> list[str]:
 
 
 async def set_up(
-    repo: Repo, path: str, within: float, show: Show, own: OwnSetup | None = None, env: Mapping[str, str] | None = None
+    repo: Repo,
+    path: str,
+    within: float,
+    show: Show,
+    own: AllowedSetup | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> SetupResult:
     """Runs all steps in order: first what people set for the repository, then what they allowed of its own files. A
     failed step does not prevent the others. `env` is added to the environment of commands."""
-    own = own or OwnSetup()
+    own = own or AllowedSetup()
     errors: list[str] = [*own.errors]
     outputs: list[str] = []
     if is_there(path, ".gitmodules"):

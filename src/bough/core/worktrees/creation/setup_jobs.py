@@ -11,12 +11,10 @@ from bough.core.store.idempotency import KeyScope
 from bough.core.store.transactions import Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
-from bough.core.worktrees.command_box import prepare_command
-from bough.core.worktrees.config.parse import CONFIG_FILE
-from bough.core.worktrees.config.read import read_config
-from bough.core.worktrees.config.service import find_decision
 from bough.core.worktrees.creation import setup
-from bough.errors import BoughError, Unavailable
+from bough.core.worktrees.creation.allowed_setup import find_allowed
+from bough.core.worktrees.ports import PortBlocks
+from bough.errors import Unavailable
 from bough.model.repo import Repo, Worktree
 from bough.model.session import Caller
 from bough.settings import Settings
@@ -27,9 +25,10 @@ log = structlog.get_logger("bough.worktrees")
 class SetupJobs:
     """Holds the running setups by worktree."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, ports: PortBlocks) -> None:
         self._store = store
         self._settings = settings
+        self._ports = ports
         self._jobs: dict[str, asyncio.Task[Worktree]] = {}
 
     def start(self, repo: Repo, worktree: Worktree) -> None:
@@ -75,8 +74,9 @@ class SetupJobs:
             with contextlib.suppress(Unavailable):
                 await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
 
-        own = await self._own_setup(repo, worktree)
-        outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own)
+        ports = await self._ports.variables(worktree, repo)
+        own = await find_allowed(self._store, self._settings, repo, worktree, ports)
+        outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own, ports)
         errors = "\n".join(error for error in (worktree.setup_error, outcome.error) if error) or None
         if errors:
             log.warning("worktree_setup_failed", worktree=worktree.id, error=errors)
@@ -85,31 +85,6 @@ class SetupJobs:
         return await until_available(
             lambda: write(lambda change: records.update(change, worktree.id, **done)), "a setup", worktree=worktree.id
         )
-
-    async def _own_setup(self, repo: Repo, worktree: Worktree) -> setup.OwnSetup:
-        """Returns what people allowed of the setup that the repository's own files ask for."""
-        config = await asyncio.to_thread(read_config, worktree.path, repo.path)
-        own = setup.OwnSetup(errors=[problem.text for problem in config.problems])
-        read = self._store.read
-        decision = await until_available(
-            lambda: read(lambda tx: find_decision(tx, repo.id, config.digest)), "a setup", worktree=worktree.id
-        )
-        if decision == "undecided" and (config.setup or config.copies):
-            own.errors.append(
-                f"No person has allowed what {' and '.join(config.files)} of this repository would run and copy, so it "
-                f"was not done. See it: bough repo config {repo.id} --worktree {worktree.id}. Allow it there with "
-                f"--allow, then run: bough worktree setup {worktree.id}"
-            )
-        if decision != "allowed":
-            return own
-        own.copies = config.copies
-        if config.setup:
-            try:
-                own.start = await prepare_command(self._store, self._settings, repo, worktree.path, {})
-                own.commands = config.setup
-            except (BoughError, OSError) as error:
-                own.errors.append(f"Setup of {CONFIG_FILE}: {error}")
-        return own
 
     async def stop(self, worktree_id: str) -> None:
         """Stops a running setup."""

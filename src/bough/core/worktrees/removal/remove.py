@@ -37,8 +37,8 @@ BranchFate = Literal["keep", "delete"]
 # Looks once more, with the repository's lock, when no session can start in the worktree. Raises the reason why it
 # must stay, or returns the commit at which its branch may be deleted, if any.
 LastLook = Callable[[], Awaitable[str | None]]
-# Ends the terminals in a worktree, by its id.
-EndTerminals = Callable[[str], Awaitable[None]]
+# Ends the terminals and runs in a worktree, by its id.
+EndPrograms = Callable[[str], Awaitable[None]]
 # A removal under way is finished while the server stops: storing the files of a large worktree takes a few seconds.
 FINISH_WITHIN = 10.0
 
@@ -56,13 +56,11 @@ class Removed(msgspec.Struct):
 class Removal:
     """Removes worktrees."""
 
-    def __init__(
-        self, store: Store, settings: Settings, creation: WorktreeCreation, end_terminals: EndTerminals
-    ) -> None:
+    def __init__(self, store: Store, settings: Settings, creation: WorktreeCreation, end_programs: EndPrograms) -> None:
         self._store = store
         self._settings = settings
         self._creation = creation
-        self._end_terminals = end_terminals
+        self._end_programs = end_programs
         self.recovery = WorktreeRecovery(store, settings, creation)
         self._removals: set[asyncio.Task[Removed]] = set()
 
@@ -196,11 +194,11 @@ class Removal:
         if not force:
             if error := refusals.dirty(row, lost):
                 raise error
-            await self._end_terminals(row.id)
+            await self._end_programs(row.id)
             # Without force git checks once more; but it never removes submodules without force.
             await git.remove(repo.path, row.path, force=lost.submodules)
             return None
-        await self._end_terminals(row.id)
+        await self._end_programs(row.id)
         contents = await worktree_recovery.keep_all(row.path, row.id, note, row.recovery_sha)
         await self._store_kept(row, contents)
         await git.remove(repo.path, row.path, force=True)
@@ -226,6 +224,7 @@ class Removal:
                 recovery_ref=contents.ref if contents else None,
                 recovery_sha=contents.sha if contents else None,
                 board_id=None,
+                first_port=None,
                 branch=branch,
                 branch_made=row.branch_made and branch == row.branch,
             )
@@ -235,7 +234,7 @@ class Removal:
                 change.audit(caller, "worktree.removed", subject_id=row.id, path=row.path, branch=branch, force=force)
             return fresh
 
-        await self._end_terminals(row.id)
+        await self._end_programs(row.id)
         log.info("worktree_removed", worktree=row.id, path=row.path, recovery_ref=contents and contents.ref)
         # The folder is gone, so that there is no way back.
         return await until_available(lambda: self._store.write(work), "a removal", within=UNDO_WITHIN, worktree=row.id)

@@ -9,6 +9,7 @@ import {
   LayoutDashboard,
   MessageSquareCode,
   NotebookPen,
+  Play,
   Plus,
   Terminal,
   Trash2,
@@ -26,12 +27,13 @@ import { usePref } from "@/lib/prefs";
 import { Menu, MenuItem, MenuSeparator } from "@/ui/controls/Menu";
 import { Badge } from "@/ui/labels/Badge";
 import { ChecksBadge } from "@/views/finish/ChecksBadge";
+import { RunBadges } from "@/views/runs/RunBadges";
 import { openDrawer } from "@/views/terminal/drawer";
 import css from "./Card.module.css";
 import { SessionLines } from "./SessionLines";
 import { visibleSessions } from "./visibleSessions";
 
-export type CardAct = "diff" | "finish" | "notes" | "remove" | "setup";
+export type CardAct = "diff" | "finish" | "notes" | "remove" | "run" | "setup";
 /** The actions of cards. A context, so that cards render again only when their data changes. */
 export interface CardActs {
   act: (what: CardAct, card: Card) => void;
@@ -92,6 +94,7 @@ export function CardHead({
             </Badge>
           )}
           {checks && <ChecksBadge request={checks} />}
+          <RunBadges worktreeId={worktree?.id} />
           {overlaps.length > 0 && (
             <Badge
               tone="waiting"
@@ -141,6 +144,11 @@ function CardMenu({ card }: { card: Card }) {
           Move to {board.name}
         </MenuItem>
       ))}
+      {worktree && (
+        <MenuItem icon={<Play />} onSelect={() => act("run", card)}>
+          Run…
+        </MenuItem>
+      )}
       {worktree && mayAdmin && (
         <MenuItem
           icon={<Terminal />}

@@ -1,4 +1,4 @@
-/** The dialogs of a card: changes, notes, setup, removal of its worktree. */
+/** The dialogs of a card: changes, notes, runs, setup, removal of its worktree. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { patchWorktree, runRequest } from "@/api/actions";
@@ -11,6 +11,7 @@ import { DiffView } from "@/ui/diff/DiffView";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
 import { FinishBar } from "@/views/finish/FinishBar";
 import { RemoveWorktreeDialog } from "@/views/forms/dialogs/RemoveWorktreeDialog";
+import { RunsDialog } from "@/views/runs/RunsDialog";
 import { SetupDialog } from "@/views/worktree/SetupDialog";
 import { type CardAct, cardName } from "./Card";
 
@@ -19,6 +20,10 @@ export function CardDialogs({ what, card, onClose }: { what: CardAct; card: Card
   const props = { name: cardName(card), worktree: card.worktree, onClose };
   if (what === "diff") return <DiffDialog {...props} />;
   if (what === "finish") return <FinishWorkDialog {...props} />;
+  if (what === "run")
+    return (
+      <RunsDialog name={props.name} worktreeId={card.worktree.id} repoId={card.repo.id} onClose={onClose} />
+    );
   if (what === "setup") return <SetupDialog {...props} />;
   return what === "notes" ? <NotesDialog {...props} /> : <RemoveWorktreeDialog {...props} />;
 }

@@ -6,7 +6,7 @@ export type Column = "needsYou" | "working" | "review" | "toDo" | "merged";
 
 /** The columns in their order: what waits for a person first. */
 export const COLUMNS: { column: Column; name: string; empty: string }[] = [
-  { column: "needsYou", name: "Needs you", empty: "Nothing waits for you." },
+  { column: "needsYou", name: "Needs you", empty: "Nothing needs you." },
   { column: "working", name: "Working", empty: "No session works." },
   { column: "review", name: "Review", empty: "Nothing to review." },
   { column: "toDo", name: "To do", empty: "Nothing to start." },

@@ -13,6 +13,7 @@ import {
   Link2,
   MessageCircleQuestion,
   MessageSquareCode,
+  MonitorPlay,
   Play,
   Square,
   SquareTerminal,
@@ -212,6 +213,18 @@ export function sessionActions(
             icon: <History />,
             group: "export" as const,
             run: () => runRequest(() => catchUpNow(id)),
+          },
+        ]
+      : []),
+    ...(session.worktreeId
+      ? [
+          {
+            id: "run",
+            label: "Run…",
+            icon: <MonitorPlay />,
+            button: "often" as const,
+            group: "branch" as const,
+            run: () => open("run"),
           },
         ]
       : []),

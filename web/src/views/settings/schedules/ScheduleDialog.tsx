@@ -163,15 +163,15 @@ export function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | nul
           </Field>
         </>
       )}
-      <Field label="If no server ran at that time">
+      <Field label="If the server was not running">
         <Select value={missed} onChange={(event) => setMissed(event.target.value as Schedule["missed"])}>
-          <option value="run">Make up for it once</option>
-          <option value="skip">Leave it out</option>
+          <option value="run">Run once as soon as possible</option>
+          <option value="skip">Skip it</option>
         </Select>
       </Field>
-      <Field label="If the previous run is not over">
+      <Field label="If the previous run is still going">
         <Select value={overlap} onChange={(event) => setOverlap(event.target.value as Schedule["overlap"])}>
-          <option value="skip">Leave it out</option>
+          <option value="skip">Skip it</option>
           <option value="run">Run anyway</option>
         </Select>
       </Field>

@@ -156,11 +156,11 @@ interface KeptRacer {
 }
 
 /** Tells which racer was kept, with a link to it. */
-function KeptWords({ kept }: { kept: KeptRacer }) {
+function KeptWords({ racer }: { racer: KeptRacer }) {
   return (
     <>
-      The work of <Link href={routes.session(kept.sessionId)}>{withShortIds(kept.name)}</Link> was kept,{" "}
-      {kept.outcome}.
+      The work of <Link href={routes.session(racer.sessionId)}>{withShortIds(racer.name)}</Link> was kept,{" "}
+      {racer.outcome}.
     </>
   );
 }
@@ -169,8 +169,8 @@ export function Notice({ message: { id, content } }: Props) {
   // The link has the race's id.
   const words = content.race ? text(content.text).replace(` (${id})`, "") : text(content.text);
   const checkpoint = text(content.undoCheckpointId);
-  const kept = content.kept as KeptRacer | undefined;
-  const race = kept?.raceId ?? (content.race ? id : undefined);
+  const racer = content.kept as KeptRacer | undefined;
+  const race = racer?.raceId ?? (content.race ? id : undefined);
   return (
     <div
       className={css.note}
@@ -179,7 +179,7 @@ export function Notice({ message: { id, content } }: Props) {
     >
       <span aria-hidden>{checkpoint ? <Undo2 /> : race ? <Flag /> : ICONS[content.type]}</span>
       <div className={css.words}>
-        {kept ? <KeptWords kept={kept} /> : withShortIds(words)}
+        {racer ? <KeptWords racer={racer} /> : withShortIds(words)}
         {checkpoint && <Undo checkpointId={checkpoint} />}
         {race && (
           <Link href={routes.race(race)} className={css.link}>

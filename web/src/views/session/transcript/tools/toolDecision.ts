@@ -46,7 +46,7 @@ export function decisionText(
 ): string {
   const name = user ?? "owner";
   const isPerson = by === "person";
-  const who = isPerson
+  const byWhom = isPerson
     ? name === me
       ? " by you"
       : ` by ${user ?? "the owner"}`
@@ -55,6 +55,6 @@ export function decisionText(
       : " by policy";
   const reach = scope ? `, ${SCOPES[scope] ?? "always"}` : "";
   const why = because ?? (isPerson ? undefined : reason);
-  const sentence = `${decision === "denied" ? "Denied" : "Allowed"}${who}${reach}`;
+  const sentence = `${decision === "denied" ? "Denied" : "Allowed"}${byWhom}${reach}`;
   return why ? `${sentence}: ${why}` : `${sentence}.`;
 }

@@ -8,7 +8,7 @@ import msgspec
 
 from bough.core.review.subjects import Versions
 from bough.errors import Conflict, NotFound
-from bough.git.commit_diff import ChangedFile, changed_files
+from bough.git.commit_diff import DiffedFile, changed_files
 from bough.git.decode import shown
 from bough.git.file_contents import WHOLE_FILE, file_patch
 from bough.git.working_copy.diff import FileStatus
@@ -55,9 +55,9 @@ class ChangedFiles:
     """Lists changed files and remembers the lists used last."""
 
     def __init__(self) -> None:
-        self._lists: OrderedDict[tuple[str, str, str], list[ChangedFile]] = OrderedDict()
+        self._lists: OrderedDict[tuple[str, str, str], list[DiffedFile]] = OrderedDict()
 
-    async def list(self, cwd: str, versions: Versions) -> list[ChangedFile]:
+    async def list(self, cwd: str, versions: Versions) -> list[DiffedFile]:
         """Returns all files that differ between the versions."""
         key = (cwd, versions.old, versions.new)
         if key not in self._lists:
@@ -67,7 +67,7 @@ class ChangedFiles:
         self._lists.move_to_end(key)
         return self._lists[key]
 
-    async def find(self, cwd: str, versions: Versions, path: str, file_hash: str | None = None) -> ChangedFile:
+    async def find(self, cwd: str, versions: Versions, path: str, file_hash: str | None = None) -> DiffedFile:
         """Returns one changed file. Raises `NotFound` if it has not changed, and `Conflict` if it is no longer the
         version with the hash."""
         for file in await self.list(cwd, versions):
@@ -89,11 +89,11 @@ class ChangedFiles:
         return FileReview(*_facts(file), file.hash, text, truncated)
 
 
-def review_file(file: ChangedFile, viewed: dict[str, str], comments: int) -> ReviewFile:
+def review_file(file: DiffedFile, viewed: dict[str, str], comments: int) -> ReviewFile:
     """Builds the entry of a file in a review."""
     return ReviewFile(*_facts(file), file.hash, viewed.get(shown(file.name)) == file.hash, comments)
 
 
-def _facts(file: ChangedFile) -> tuple[str, str | None, FileStatus, int, int, bool, bool]:
+def _facts(file: DiffedFile) -> tuple[str, str | None, FileStatus, int, int, bool, bool]:
     old_path = shown(file.old_name) if file.old_name is not None else None
     return shown(file.name), old_path, file.status, file.additions, file.deletions, file.binary, file.is_submodule

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from bough.model.session import Session
+
+LONGEST_ID = 200
+_PLAIN_ID = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.:@+=~-]{{0,{LONGEST_ID - 1}}}")
+
+
+def is_plain_id(text: str) -> bool:
+    """Tells whether a text can be the id of a conversation. Agents choose these, and people's programs get them as an
+    argument, so one that would be an option or a path is none."""
+    return _PLAIN_ID.fullmatch(text) is not None
 
 
 class Conversation(msgspec.Struct, rename="camel"):

@@ -33,7 +33,7 @@ Body = TypeVar("Body", bound=FinishBody)
 # The longest that a request waits for a survey.
 LONGEST_WAIT = 10.0
 Wait = Annotated[
-    float, QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a survey that is under way.")
+    float, QueryParameter(ge=0, le=LONGEST_WAIT, description="Seconds to wait for a survey that is under way.")
 ]
 FAILS = errors(404, 409, 413, 429)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.model.sandbox import Sandbox, SandboxProfile
+from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import PermissionMode
 
 

@@ -1,0 +1,1 @@
+"""Defines trees of sessions with their budgets and reports, and races."""

@@ -1,0 +1,39 @@
+"""Tests `bough worktree run`, `runs`, `log` and `stop-run`."""
+
+from __future__ import annotations
+
+import json
+
+from tests.api.cli.cli_program import Cli
+from tests.api.worktree_helpers import commit
+from tests.support.server import Running
+
+
+async def test_a_command_is_run_read_and_stopped(server: Running, cli: Cli) -> None:
+    """Y3, L4: A person runs the repository's only command without naming it, reads its log, lists and stops it."""
+    path = server.repo()
+    commit(path, ".bough.toml", '[run]\ndev = "echo up; sleep 600"\n')
+    await cli("worktree", "new", "feature", "--repo", str(path))
+    refused = await cli("worktree", "run", "@last")
+    assert (refused.code, "bough repo config" in refused.err) == (1, True)
+    await cli("repo", "config", "repo", "--allow")
+    started = await cli("worktree", "run", "@last")
+    assert (started.code, "Started dev" in started.out) == (0, True)
+    listed = await cli("worktree", "runs", "@last")
+    assert ("running" in listed.out, "dev" in listed.out) == (True, True)
+    assert "dev: stopped" in (await cli("worktree", "stop-run", "@last", "dev")).out
+    assert (await cli("worktree", "log", "@last")).out == "up\n"
+    again = await cli("worktree", "stop-run", "@last")
+    assert (again.code, "No such command" in again.err) == (1, True)
+    assert json.loads((await cli("worktree", "runs", "@last", "--json")).out)["runs"][0]["state"] == "stopped"
+
+
+async def test_a_typed_command_is_followed(server: Running, cli: Cli) -> None:
+    """Y3, L4: A command of one's own is followed to its end, whose exit code is the command's."""
+    await cli("worktree", "new", "feature", "--repo", str(server.repo()))
+    followed = await cli("worktree", "run", "@last", "--command", "echo one; echo two; exit 7", "--follow")
+    assert (followed.code, followed.out, "code 7" in followed.err) == (7, "one\ntwo\n", True)
+    unnamed = await cli("worktree", "run", "@last")
+    assert (unnamed.code, "use --command" in unnamed.err) == (1, True)
+    assert (await cli("worktree", "run", "@last", "dev", "--command", "true")).code == 2
+    assert (await cli("worktree", "log", "@last", "none")).code == 1

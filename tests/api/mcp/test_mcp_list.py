@@ -56,8 +56,8 @@ LONGEST_ABOUT = 260
 # The parameters of each tool as in SPEC 5a and seed 001; ? marks an optional one.
 TAKES = {
     "agor_sessions_prompt": "sessionId prompt mode agenticTool? preset? permissionMode? title? taskId? callback? when?",
-    "agor_sessions_create": "worktreeId agenticTool? preset? title? description? permissionMode? contextFiles? mcpServerIds? "
-    "initialPrompt? enableCallback? boardId? x? y?",
+    "agor_sessions_create": "worktreeId agenticTool? preset? title? description? permissionMode? contextFiles? "
+    "mcpServerIds? initialPrompt? enableCallback? boardId? x? y?",
     "agor_sessions_spawn": "prompt title? agenticTool? preset? permissionMode? modelConfig? mcpServerIds? taskId? "
     "enableCallback? includeLastMessage? includeOriginalPrompt? extraInstructions? worktreeId?",
     "agor_sessions_update": "sessionId title? description? status? permissionMode?",
@@ -85,7 +85,8 @@ TAKES = {
     "agor_worktrees_run": "worktreeId name",
     "agor_worktrees_run_log": "worktreeId name?",
     "agor_schedules_list": "sessionId? limit? offset?",
-    "agor_schedules_create": "prompt cron? at? timezone? title? sessionId? worktreeId? agenticTool? preset? permissionMode?",
+    "agor_schedules_create": "prompt cron? at? timezone? title? sessionId? worktreeId? agenticTool? preset? "
+    "permissionMode?",
     "agor_schedules_remove": "scheduleId",
     "agor_presets_list": "limit? offset?",
     "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? preset? enableCallback?",

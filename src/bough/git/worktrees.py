@@ -251,7 +251,7 @@ def _add_line(info: Path, line: str) -> None:
 
 
 async def remove(repo: str, path: str, *, force: bool) -> None:
-    """Removes a worktree and its folder, including ignored files. Without force, looks once more for changed files,
+    """Removes a worktree and its folder, including ignored files. Without force, looks again for changed files,
     because git's own look would run the worktree's filters."""
     if not force:
         status = await files(path)

@@ -110,7 +110,7 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
         async with client.events(busy["id"]) as events:
             delta = await events.until(lambda event: event["type"] == "message.delta")
         assert delta["offset"] >= len(text) > 0
-        assert set(live_processes(process.data)) == set(survivors), "the same agent goes on"
+        assert set(live_processes(process.data)) == set(survivors), "the same agent continues"
         stopped = await client.post(f"/api/sessions/{busy['id']}/stop")
         assert stopped["task"]["status"] == "cancelled"
         text = "".join(await client.texts(busy["id"]))

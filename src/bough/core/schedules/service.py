@@ -145,7 +145,7 @@ class Schedules:
         return await self._store.read(work)
 
     async def patch(self, caller: Caller, schedule_id: str, patch: SchedulePatch) -> ShownSchedule:
-        """Changes a schedule. The next time is computed anew if its times change or it is resumed."""
+        """Changes a schedule. The next time is recomputed if its times change or it is resumed."""
         changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
         if not changes:
             raise Invalid("nothing_to_change", "Give at least one field to change.")

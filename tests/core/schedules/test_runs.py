@@ -315,3 +315,18 @@ async def test_runs_are_numbered_beyond_the_history(
             await clock.move(hours=1)
         assert [prompt for prompt, _ in await prompts(server, session_id)] == [f"[[say {n}]]" for n in range(1, 5)]
         assert [run["number"] for run in await runs(server, schedule)] == [3, 4]
+
+
+async def test_a_time_that_passes_while_it_is_stored(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J1: A single time that was accepted, and passes before the database has stored it, is run once. A repeat of the
+    request is answered although its time has passed by then."""
+    clock = FalseClock(server)
+    session_id = await open_session(server)
+    passed = written(parse(now()) - timedelta(minutes=1))
+    body = {"prompt": "[[say late]]", "at": passed, "sessionId": session_id, "idempotencyKey": "k"}
+    with monkeypatch.context() as slow:
+        slow.setattr("bough.core.schedules.service.now", lambda: written(parse(passed) - timedelta(minutes=1)))
+        schedule = await server.client.post("/api/schedules", body)
+    assert await server.client.post("/api/schedules", body) == schedule
+    await clock.move(minutes=1)
+    assert [(run["slot"], run["status"]) for run in await runs(server, schedule)] == [(passed, "started")]

@@ -30,7 +30,9 @@ from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
+from bough.core.overview.sidebar import Sidebars
 from bough.core.overview.tour import Tours
+from bough.core.overview.usage import UsageReports
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
@@ -150,6 +152,8 @@ class Services:
     calls: Calls
     trees: Trees
     homes: StartPages
+    sidebars: Sidebars
+    usage: UsageReports
     cards: Cards
     tours: Tours
     waiting: Waiting

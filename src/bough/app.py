@@ -48,6 +48,7 @@ from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
+from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import ScheduleRuns
@@ -202,6 +203,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktrees=worktrees,
         terminals=terminals,
         runs=runs,
+        previews=Previews(store, settings),
         finishing=finishing,
         checks=checks,
         check_poller=CheckPoller(checks, settings),

@@ -40,7 +40,7 @@ def _plan(number: int) -> bytes:
 
 KINDS: dict[str, Callable[[int], bytes]] = {
     "chunks": lambda number: chunk_line(f"{number} "),
-    "messages": lambda number: (_plan if number % 2 else lambda n: chunk_line(f"{n} "))(number),
+    "messages": lambda number: _plan(number) if number % 2 else chunk_line(f"{number} "),
     "updates of one call": lambda number: _call("call", f"step {number}"),
     "calls": lambda number: _call(f"call {number}", "step"),
     "plans": _plan,

@@ -1,5 +1,6 @@
 """Builds the page before a wheel is made of the package, if it is missing or older than its sources. An editable
-install never needs it: `make web` builds it there, and without it the server says so."""
+install never needs it: `make web` builds it there, and without it the server says so. Adds the project's address to
+the package's metadata, if whoever builds it gives one."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 OLDEST_NODE = 20
 WITHOUT = "BOUGH_WITHOUT_WEB"
+PROJECT_URL = "BOUGH_PROJECT_URL"
 # By default npm waits minutes for a registry that does not answer, and asks again.
 IMPATIENT = ("--fetch-retries=0", "--fetch-timeout=30000")
 # What is made from the sources is none itself.
@@ -37,6 +40,19 @@ class PageHook(BuildHookInterface[Any]):
                 f"PATH. Install it, or set {WITHOUT}=1 for a wheel without the page."
             )
         build(root / "web", npm)
+
+
+class AddressHook(MetadataHookInterface):
+    """Called by hatchling for the metadata that pyproject.toml leaves open."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Adds the project's URLs. The sources name none: a copy that is built elsewhere is not to claim another's."""
+        url = os.environ.get(PROJECT_URL, "").rstrip("/")
+        if not url:
+            return
+        if not url.startswith("https://") or any(letter.isspace() or letter == "@" for letter in url):
+            raise SystemExit(f"{PROJECT_URL} must be the https:// address of the project, without a login.")
+        metadata["urls"] = {"Homepage": url, "Source": url}
 
 
 def is_fresh(root: Path) -> bool:

@@ -54,7 +54,7 @@ async def test_an_agent_tells_its_secret_everywhere(tmp_path: Path) -> None:
             seen = str(events.seen)
         assert not pieces(seen)
         assert not pieces(await everything(client, session))
-        # A beginning of the value that goes on differently is text like any other.
+        # A beginning of the value that continues differently is text like any other.
         assert (await client.texts(session))[0] == f"begin *** {SECRET[:3]} end"
         [tool, other] = await messages(client, session, "tool")
         assert other["result"]["output"] == "***"

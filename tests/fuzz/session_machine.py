@@ -251,7 +251,7 @@ class SessionLife(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """Ends the server in order and starts another; working agents go on meanwhile."""
+        """Ends the server in order and starts another; working agents continue meanwhile."""
 
         async def work() -> None:
             await self._stack.aclose()

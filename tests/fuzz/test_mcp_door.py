@@ -15,7 +15,7 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "app
 
 @pytest.mark.timeout(300)
 async def test_frames_of_clients(tmp_path: Path) -> None:
-    """C1: Every frame gets an answer that is no failure of the server, and the server goes on."""
+    """C1: Every frame gets an answer that is no failure of the server, and the server continues."""
     samples = [path.read_bytes() for path in FRAMES.corpus()]
     async with serving(tmp_path) as server:
         http = server.client.http

@@ -20,7 +20,7 @@ from tests.support.repos import make_repo
 
 
 async def test_a_disk_that_does_not_respond_stops_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O2: The event loop goes on although the start of git hangs, and the call ends with its limit."""
+    """O2: The event loop continues although the start of git hangs, and the call ends with its limit."""
     repo, back = str(make_repo(tmp_path / "repo")), threading.Event()
     start: Any = process._in_limits  # pyright: ignore[reportPrivateUsage]
 

@@ -85,7 +85,7 @@ async def test_no_work_is_taken(server: ServerProcess, disk: FaultyDisk, error: 
 
 async def test_killed_on_a_failing_disk(server: ServerProcess, disk: FaultyDisk, error: int) -> None:
     """Q4, O2: A server that is killed on a failing disk does not start there, says why, and on a disk that works again
-    goes on with the turn."""
+    continues with the turn."""
     async with server.client() as client:
         session_id, task_id = await _begin(server, client)
     with disk.failing(error):

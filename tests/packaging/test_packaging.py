@@ -48,7 +48,9 @@ def env(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "bin").mkdir()
     for name in ("sh", "mkdir"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
-    return {name: value for name, value in os.environ.items() if name != "BOUGH_WITHOUT_WEB"} | {
+    return {
+        name: value for name, value in os.environ.items() if name not in ("BOUGH_WITHOUT_WEB", "BOUGH_PROJECT_URL")
+    } | {
         "PATH": str(tmp_path / "bin"),
         "PYTHONPATH": str(hidden),
     }
@@ -107,12 +109,31 @@ def test_a_wheel_is_described(tree: Path, env: dict[str, str]) -> None:
     shutil.copy(ROOT / "src/bough/py.typed", tree / "src/bough")
     assert make(tree, env, "wheel").returncode == 0
     assert "bough/py.typed" in names(tree, ".whl")
-    (made,) = (tree.parent / "made").glob("*.whl")
-    with zipfile.ZipFile(made) as wheel:
-        metadata = wheel.read("bough-1.2.3.dist-info/METADATA").decode()
+    metadata = described(tree)
     for line in ("Operating System :: POSIX :: Linux", "Typing :: Typed", "Programming Language :: Python :: 3.11"):
         assert f"Classifier: {line}\n" in metadata
     assert "License-Expression: Apache-2.0\n" in metadata and "License-File: LICENSE\n" in metadata
+
+
+def test_a_package_names_the_project(tree: Path, env: dict[str, str]) -> None:
+    """O4: A package has the address of the project that whoever builds it gives; without one it
+    names none, and what is no address of a project is refused."""
+    page(tree)
+    assert make(tree, env, "wheel").returncode == 0
+    assert "\nProject-URL: " not in described(tree)
+    address = {**env, "BOUGH_PROJECT_URL": "https://git.example/bough/"}
+    assert make(tree, address, "wheel").returncode == 0
+    assert "Project-URL: Source, https://git.example/bough\n" in described(tree)
+    for wrong in ("git.example/bough", "https://me:secret@git.example/bough", "https://a b"):
+        refused = make(tree, {**env, "BOUGH_PROJECT_URL": wrong}, "wheel")
+        assert refused.returncode != 0 and "must be the https:// address" in refused.stderr
+
+
+def described(tree: Path) -> str:
+    """Returns the metadata of the built wheel."""
+    (made,) = (tree.parent / "made").glob("*.whl")
+    with zipfile.ZipFile(made) as wheel:
+        return wheel.read("bough-1.2.3.dist-info/METADATA").decode()
 
 
 def test_a_source_archive_contains_the_page(tree: Path, env: dict[str, str]) -> None:

@@ -25,7 +25,7 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     log = page.get_by_role("log")
     await expect(log.get_by_text("I wrote HELLO.md", exact=False)).to_be_visible()
     await page.get_by_role("button", name="Ask it to run the tests").click()
-    await expect(page.get_by_label("Waits for your approval")).to_be_visible()
+    await expect(page.get_by_label("Needs your approval")).to_be_visible()
     await expect(page.get_by_label("In progress")).to_be_hidden()
     await page.get_by_role("button", name="Allow", exact=True).click()
     await expect(log.get_by_text("The tests ran, because you allowed it.")).to_be_visible()
@@ -35,7 +35,7 @@ async def test_the_tour_plays_a_whole_tree(site: Site, page: Page, complaints: C
     await expect(page.get_by_role("button", name="Spawn a child")).to_be_visible()
     await expect(log.get_by_text("You have asked me:", exact=False)).to_be_visible()
     await page.get_by_role("button", name="Spawn a child").click()
-    # A reload in the middle goes on where the tour stood.
+    # A reload in the middle continues where the tour stood.
     await expect(page.get_by_text("Write the notes").first).to_be_visible()
     await page.reload()
     await expect(log.get_by_text("Thank you, I have read the report.")).to_be_visible()

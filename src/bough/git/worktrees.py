@@ -55,12 +55,17 @@ async def common_folder(path: str) -> str:
     except GitFailed as error:
         if "not a git repository" not in error.message and "cannot use bare repository" not in error.message:
             raise
-        raise Conflict(
-            "repo_is_plain",
-            f"{path} is not a git repository, so it cannot have worktrees. Run `git init` there first; "
-            "sessions can work in the folder itself.",
-        ) from None
+        raise no_worktrees(path) from None
     return real(folder)
+
+
+def no_worktrees(path: str) -> Conflict:
+    """Returns the error for a plain folder that was to have worktrees."""
+    return Conflict(
+        "repo_is_plain",
+        f"{path} is not a git repository, so it cannot have worktrees. Run `git init` there first; "
+        "sessions can work in the folder itself.",
+    )
 
 
 async def list_worktrees(path: str) -> list[ListedWorktree]:
@@ -246,7 +251,7 @@ def _add_line(info: Path, line: str) -> None:
 
 
 async def remove(repo: str, path: str, *, force: bool) -> None:
-    """Removes a worktree and its folder, including ignored files. Without force, looks once more for changed files,
+    """Removes a worktree and its folder, including ignored files. Without force, looks again for changed files,
     because git's own look would run the worktree's filters."""
     if not force:
         status = await files(path)

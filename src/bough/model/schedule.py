@@ -59,3 +59,5 @@ class ScheduleRun(msgspec.Struct, rename="camel"):
     session_id: str | None
     task_id: str | None
     created_at: str
+    # 1 for the schedule's first run; the history has only the newest.
+    number: int

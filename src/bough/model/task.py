@@ -50,11 +50,11 @@ STEERED = "steered"
 EARLY_ENDS: dict[str, str] = {
     "max_tokens": (
         "The agent stopped early: the model's answer reached its limit of tokens. The work may be unfinished. "
-        "Send another prompt to go on."
+        "Send another prompt to continue."
     ),
     "max_turn_requests": (
         "The agent stopped early: the turn reached its limit of requests to the model. The work may be unfinished. "
-        "Send another prompt to go on."
+        "Send another prompt to continue."
     ),
     "refusal": "The model refused to answer, so the agent stopped early. It may forget this prompt; send another one.",
 }

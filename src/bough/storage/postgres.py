@@ -51,7 +51,7 @@ _PG: Any = asyncpg  # asyncpg carries no types
 # unlike an advisory lock, runs before the snapshot is taken, and these modes do not block pg_dump.
 _TURNS = "CREATE TABLE IF NOT EXISTS bough_turns ()"
 # PostgreSQL empties unlogged tables when it recovers from a crash, and only then. Numbers of transactions whose records
-# were lost in the crash are given away again, so that a number from before says nothing any more.
+# were lost in the crash are given away again, so that a number from before says nothing anymore.
 _LIVES = "CREATE UNLOGGED TABLE IF NOT EXISTS bough_lives (id text)"
 _LIVE = "INSERT INTO bough_lives (id) VALUES ($1)"
 _STATUS = "SELECT txid_status($1), EXISTS (SELECT 1 FROM bough_lives WHERE id = $2)"

@@ -1,5 +1,5 @@
 """Notices that a SQLite file was deleted, replaced, truncated or overwritten while the server uses it. SQLite itself
-would go on writing into a file that nobody will find again."""
+would continue writing into a file that nobody will find again."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class DatabaseFile:
 
 
 def damage(path: Path, error: Exception) -> str:
-    """Says that a file is no SQLite database, or a damaged one, and how to go on."""
+    """Says that a file is no SQLite database, or a damaged one, and how to continue."""
     copies = sorted(path.parent.glob(f"{escape(path.name)}.*.bak"), key=lambda copy: copy.stat().st_mtime)
     copy = f"copy {copies[-1]} to its place" if copies else "put a backup in its place"
     return (

@@ -66,7 +66,7 @@ class Writer:
         close what may take time to close."""
         self._connection = connection
         self._check = check
-        # The error of the last group if nothing of it could be stored.
+        # The error of the last group if none of it could be stored.
         self.trouble: BoughError | None = None
         self._listeners = listeners
         self._finish = finish

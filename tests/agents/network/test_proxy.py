@@ -296,7 +296,7 @@ async def test_a_client_that_ends_its_side_gets_the_answer(served: Served) -> No
 
 
 async def test_a_revoked_host_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S6: Open connections end with the permission; others go on."""
+    """S6: Open connections end with the permission; others continue."""
 
     async def resolved(_target: HostAndPort) -> list[tuple[socket.AddressFamily, tuple[str, int]]]:
         return [(socket.AF_INET, ("127.0.0.1", served.origin.port))]

@@ -55,7 +55,7 @@ async def test_a_shell_runs_on_a_terminal(shells: Shells) -> None:
 
 
 async def test_it_outlives_its_viewers_with_its_output(shells: Shells) -> None:
-    """Y1: When all viewers have left, the shell goes on, and the next viewer sees what was printed."""
+    """Y1: When all viewers have left, the shell continues, and the next viewer sees what was printed."""
     first = await shells.start()
     await first.type("name=kept; echo be''fore\n")
     await first.until("before")

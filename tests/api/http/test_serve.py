@@ -110,7 +110,7 @@ async def test_a_signal_leaves_turns_to_their_keepers(process: ServerProcess, nu
         async with client.events(busy["id"]) as events:
             delta = await events.until(lambda event: event["type"] == "message.delta")
         assert delta["offset"] >= len(text) > 0
-        assert set(live_processes(process.data)) == set(survivors), "the same agent goes on"
+        assert set(live_processes(process.data)) == set(survivors), "the same agent continues"
         stopped = await client.post(f"/api/sessions/{busy['id']}/stop")
         assert stopped["task"]["status"] == "cancelled"
         text = "".join(await client.texts(busy["id"]))
@@ -248,3 +248,19 @@ async def test_a_request_that_a_stop_cuts_off(process: ServerProcess) -> None:
     assert head.startswith("HTTP/1.1 503 ") and "application/json" in head
     error = json.loads(body)["error"]
     assert error["code"] == "shutting_down" and error["message"] and error["id"]
+
+
+async def test_a_stop_ends_event_streams(process: ServerProcess) -> None:
+    """A3, L1: A stop ends the streams of those who watch, so that it neither waits for them nor logs an error; they
+    reconnect from the last cursor they have."""
+    async with (
+        process.client() as client,
+        client.http.stream("GET", "/api/events", timeout=None) as watching,
+    ):
+        lines = watching.aiter_lines()
+        assert "event: stream.ready" in {await anext(lines), await anext(lines)}
+        stopping = asyncio.create_task(process.stop())
+        assert "event: stream.gap" not in [line async for line in lines]
+        assert await stopping == 0
+    log = [json.loads(line) for line in (process.data / "server.log").read_text().splitlines()]
+    assert [line["event"] for line in log if line["level"] == "error"] == []

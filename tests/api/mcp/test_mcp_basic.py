@@ -104,9 +104,17 @@ async def test_folders_beyond_reach(server: Running, mcp: Mcp) -> None:
     await mcp.refused("create_session", "path_outside_root", **arguments, workingDir="/usr")
     session = await opened(server)
     agent = await agent_of(server, session)
-    unknown = server.repo("unknown")
-    text = await agent.refused("create_session", "folder_unknown", **arguments, workingDir=str(unknown))
-    assert "agor_repos_list" in text
+    # A session is refused at once what no person could allow it.
+    plain = server.root / "plain"
+    plain.mkdir()
+    text = await agent.refused(
+        "create_session", "repo_is_plain", **arguments, workingDir=str(plain), worktree={"branch": "b"}
+    )
+    assert "git init" in text
+    await agent.refused("create_session", "path_outside_root", **arguments, workingDir="/usr")
+    await agent.refused(
+        "create_session", "folder_unconfirmed", **arguments, workingDir=str(server.repo("other") / ".git")
+    )
 
 
 async def test_send_to_session(server: Running, mcp: Mcp) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from bough.agents.keeper_client import keeper_folder
+from bough.agents.pty_client import start_terminal
 from bough.agents.pty_keeper.protocol import MOST
 from bough.api.ws.terminal_socket import UNCONFIRMED
+from bough.errors import AgentFailed
 from tests.api.error_responses import NOBODY, refused
 from tests.api.worktree_helpers import at, made
 from tests.support.client import Client, Json
@@ -107,7 +109,7 @@ async def test_it_ends_with_its_worktree(server: Running) -> None:
 
 
 async def test_it_survives_a_killed_server(tmp_path: Path) -> None:
-    """Y1: A terminal goes on while no server runs, and the next server shows what it printed."""
+    """Y1: A terminal continues while no server runs, and the next server shows what it printed."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make(tmp_path))
@@ -156,7 +158,7 @@ async def test_a_viewer_that_confirms_nothing_is_sent_little(server: Running) ->
             while len(stuck.printed) <= UNCONFIRMED:
                 await stuck.step(confirm=False)
         assert len(stuck.printed) <= UNCONFIRMED + MOST
-        # Once it confirms, it goes on with what is still held.
+        # Once it confirms, it continues with what is still held.
         await stuck.say(ack=len(stuck.printed))
         await stuck.until("done")
         await stuck.until_notice("skipped")
@@ -174,6 +176,70 @@ async def test_a_shell_that_ends_unseen_is_removed(server: Running, monkeypatch:
     await server.services.terminals.repair()
     assert (await client.get("/api/terminals"))["terminals"] == []
     assert not folder.exists()
+
+
+async def test_the_trail_names_who_ended_it(server: Running) -> None:
+    """Y2: A terminal that a person ends while it is viewed was ended by that person, not found dead by its viewer."""
+    client, worktree = server.client, await worktree_of(server)
+    for _ in range(3):
+        terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+        async with viewing(client, terminal["id"]) as view:
+            await view.until_notice("opened")
+            await client.call("DELETE", f"/api/terminals/{terminal['id']}")
+            await view.until_notice("ended")
+    assert [entry["kind"] for entry in await audited(client, "terminal.ended")] == ["person"] * 3
+
+
+async def test_a_terminal_that_does_not_answer_goes_on(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Y1: A keeper that is too slow to greet a viewer loses neither its shell nor its row; the viewer may try again."""
+    client, worktree = server.client, await worktree_of(server)
+    terminal = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    about = keeper_folder.read_info(server.data / "terminals" / terminal["id"])
+    assert about is not None
+    with monkeypatch.context() as hurried:
+        hurried.setattr("bough.agents.pty_client.start_terminal.ANSWER_WITHIN", 0.2)
+        os.kill(about.keeper.pid, signal.SIGSTOP)
+        try:
+            async with viewing(client, terminal["id"]) as view:
+                await view.socket.wait_closed()
+                assert (view.socket.close_code, view.socket.close_reason) == (
+                    4503,
+                    "The terminal does not answer just now. It goes on; attach to it again.",
+                )
+        finally:
+            os.kill(about.keeper.pid, signal.SIGCONT)
+    async with viewing(client, terminal["id"]) as view:
+        await view.type("echo al''ive\n")
+        await view.until("alive")
+
+
+async def test_a_terminal_that_cannot_be_ended_stops_no_repair(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Y2: A shell whose processes resist even SIGKILL neither keeps the server from starting nor other rows."""
+    client, worktree = server.client, await worktree_of(server)
+    stuck = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    lost = await client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    for terminal in (stuck, lost):
+        folder = server.data / "terminals" / terminal["id"]
+        about = keeper_folder.read_info(folder)
+        assert about is not None
+        for process in (about.keeper, about.agent):
+            os.kill(process.pid, signal.SIGKILL)
+        await eventually(lambda folder=folder: not keeper_folder.is_alive(folder))
+    end_terminal = start_terminal.end_terminal
+
+    async def end(folder: Path) -> int | None:
+        if folder.name == stuck["id"]:
+            raise AgentFailed("agent_stuck", "Processes could not be ended.")
+        return await end_terminal(folder)
+
+    with monkeypatch.context() as resisting:
+        resisting.setattr(start_terminal, "end_terminal", end)
+        await server.services.terminals.repair()
+        assert [row["id"] for row in (await client.get("/api/terminals"))["terminals"]] == [stuck["id"]]
+    await server.services.terminals.repair()
+    assert (await client.get("/api/terminals"))["terminals"] == []
 
 
 def make(folder: Path) -> Path:

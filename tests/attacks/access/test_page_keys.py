@@ -106,7 +106,7 @@ async def test_a_ticket_works_once_and_only_for_its_browser(server: Running) -> 
 
 
 async def test_a_revoked_key_opens_nothing_and_its_socket_ends(server: Running) -> None:
-    """L1: After a revocation, requests, the page itself and open sockets of that browser end; others go on."""
+    """L1: After a revocation, requests, the page itself and open sockets of that browser end; others continue."""
     origin = Origin(server.url)
     async with (
         signed_in(server.url, server.token) as browser,
@@ -146,7 +146,7 @@ async def test_an_agent_reaches_no_token(server: Running) -> None:
 
 
 async def test_a_rotated_token_opens_nothing(server: Running) -> None:
-    """L1: The old token, its links and the streams it opened end at once; signed-in browsers go on."""
+    """L1: The old token, its links and the streams it opened end at once; signed-in browsers continue."""
     async with signed_in(server.url, server.token) as browser:
         old = {"Authorization": f"Bearer {server.token}"}
         async with connect(socket_address(server), additional_headers=old) as socket:

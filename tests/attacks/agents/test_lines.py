@@ -37,7 +37,7 @@ def raw_input(value: str) -> bytes:
     ids=["deep", "deeper", "number", "long number", "not text", "half a character", "open", "NUL", "half an answer"],
 )
 async def test_a_line_that_nobody_can_read(tmp_path: Path, bad: bytes) -> None:
-    """C1: The turn goes on as if the line were not there, in one attempt; the transcript can be read, exported and
+    """C1: The turn continues as if the line were not there, in one attempt; the transcript can be read, exported and
     searched."""
     async with hostile(tmp_path, line(bad), text("still here")) as agent:
         client, session = agent.client, agent.session
@@ -128,7 +128,7 @@ async def test_controls_of_a_terminal(tmp_path: Path) -> None:
 
 
 async def test_a_turn_that_never_ends(tmp_path: Path) -> None:
-    """T6: A turn whose agent stays silent can be stopped; its process is ended, and the session goes on."""
+    """T6: A turn whose agent stays silent can be stopped; its process is ended, and the session continues."""
     async with hostile(tmp_path, text("never"), {"stay": True}, stop_timeout=0.5) as agent:
         client, session = agent.client, agent.session
         task = await client.prompt(session, "go")

@@ -1,4 +1,4 @@
-"""Attacks a whole server: a session's folder turns hostile while people go on to use it, and after a restart."""
+"""Attacks a whole server: a session's folder turns hostile while people continue to use it, and after a restart."""
 
 from __future__ import annotations
 

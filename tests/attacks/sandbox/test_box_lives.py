@@ -24,7 +24,7 @@ async def _said(client: Client, session: str, text: str) -> bool:
 
 @needs_sandbox
 async def test_a_turn_survives_the_death_of_the_server(tmp_path: Path) -> None:
-    """S6, O2: The keeper and its confined agent go on, and the next server attaches to them."""
+    """S6, O2: The keeper and its confined agent continue, and the next server attaches to them."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work", env={"BOUGH_SANDBOX": "required"}) as server:
         async with server.client() as client:
             session = await open_in(server, client, permissionMode="bypassPermissions")

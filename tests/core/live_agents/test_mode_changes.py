@@ -128,7 +128,7 @@ async def test_only_a_person_applies_a_mode(server: Running) -> None:
 
 
 async def test_an_agent_that_keeps_its_rights_is_replaced(tmp_path: Path) -> None:
-    """P2: An agent that does not take a lower mode within a turn is ended, and the turn goes on in that mode."""
+    """P2: An agent that does not take a lower mode within a turn is ended, and the turn continues in that mode."""
     received = add_mode_ignorer(tmp_path, "fixed")
     async with serving(tmp_path) as server:
         client = server.client
@@ -144,7 +144,7 @@ async def test_an_agent_that_keeps_its_rights_is_replaced(tmp_path: Path) -> Non
 
 
 async def test_an_agent_keeps_a_stricter_mode(tmp_path: Path) -> None:
-    """P2: An agent that does not take a higher mode within a turn goes on, and people are told."""
+    """P2: An agent that does not take a higher mode within a turn continues, and people are told."""
     received = add_mode_ignorer(tmp_path, "fixed")
     async with serving(tmp_path) as server:
         client = server.client

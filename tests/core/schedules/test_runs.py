@@ -230,3 +230,103 @@ async def test_a_run_has_its_authors_rights_of_today(server: Running) -> None:
 async def _is_over(server: Running, session_id: str) -> bool:
     tasks = (await server.client.get(f"/api/sessions/{session_id}/tasks"))["tasks"]
     return all(task["status"] == "completed" for task in tasks)
+
+
+class Killed(BaseException):
+    """Stands for the end of the server."""
+
+
+async def test_a_missed_time_stays_left_out_after_a_kill(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J2: A time that is to be left out is never stored without that: the next server would make up for it."""
+    session_id = await open_session(server)
+    schedule = await add(server, sessionId=session_id, missed="skip", cron="30 * * * *")
+    clock = FalseClock(server)
+    clock.moment = written(parse(clock.moment).replace(minute=50) + timedelta(hours=6))
+    write = server.services.store.write
+
+    async def write_and_die(work: Any) -> None:
+        await write(work)
+        raise Killed
+
+    with monkeypatch.context() as dying, pytest.raises(Killed):
+        dying.setattr(server.services.store, "write", write_and_die)
+        await clock.move()
+    await clock.move()
+    assert [run["status"] for run in await runs(server, schedule)] == ["skipped"]
+    assert await prompts(server, session_id) == []
+
+
+async def test_runs_that_waited_do_not_overlap(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J2: Of runs that had to wait for the same limit, one starts, and the others are left out."""
+    session_id = await open_session(server)
+    schedule = await add(server, sessionId=session_id, prompt="[[hang]]")
+    clock = FalseClock(server)
+    settings = server.services.settings
+    monkeypatch.setattr(server.services.tasks, "_settings", msgspec.structs.replace(settings, max_queue=0))
+    for _ in range(3):
+        await clock.move(hours=1)
+    assert [run["status"] for run in await runs(server, schedule)] == ["starting"] * 3
+    monkeypatch.setattr(server.services.tasks, "_settings", settings)
+    await clock.move()
+    assert sorted(run["status"] for run in await runs(server, schedule)) == ["skipped", "skipped", "started"]
+    assert len(await prompts(server, session_id)) == 1
+
+
+async def test_a_slow_start_does_not_hold_up_the_others(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J4: While the worktree of one run is created, other schedules go on, and the slow one starts once."""
+    monkeypatch.setattr("bough.core.schedules.clock.LONGEST_SLEEP", 0.05)
+    repo = await server.client.repo(server.repo("nightly"))
+    template = {"repoId": repo["id"], "agent": "demo", "worktree": {"branch": "nightly"}}
+    slow = await add(server, session=template, overlap="run")
+    session_id = await open_session(server)
+    quick = await add(server, sessionId=session_id, overlap="run")
+    clock, ready = FalseClock(server), asyncio.Event()
+    original = server.services.worktree_sessions.create
+
+    async def create_slowly(caller: Caller, new: Any) -> Any:
+        await ready.wait()
+        return await original(caller, new)
+
+    monkeypatch.setattr(server.services.worktree_sessions, "create", create_slowly)
+    async with asyncio.timeout(30):
+        await clock.move(hours=1)
+        await clock.move(hours=1)
+    await eventually(lambda: _are(server, quick, ["started", "started"]))
+    assert [run["status"] for run in await runs(server, slow)] == ["starting", "starting"]
+    ready.set()
+    await eventually(lambda: _are(server, slow, ["started", "started"]))
+    assert (await server.client.get("/api/sessions"))["total"] == 3
+
+
+async def _are(server: Running, schedule: Json, statuses: list[str]) -> bool:
+    return [run["status"] for run in await runs(server, schedule)] == statuses
+
+
+async def test_runs_are_numbered_beyond_the_history(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """J3: `{number}` goes on when the oldest runs leave the history; branches would have the same name otherwise."""
+    monkeypatch.setattr("bough.core.schedules.runs.MOST_RUNS", 2)
+    async with serving(tmp_path, database=database_url) as server:
+        session_id = await open_session(server)
+        schedule = await add(server, sessionId=session_id, prompt="[[say {number}]]", overlap="run")
+        clock = FalseClock(server)
+        for _ in range(4):
+            await clock.move(hours=1)
+        assert [prompt for prompt, _ in await prompts(server, session_id)] == [f"[[say {n}]]" for n in range(1, 5)]
+        assert [run["number"] for run in await runs(server, schedule)] == [3, 4]
+
+
+async def test_a_time_that_passes_while_it_is_stored(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J1: A single time that was accepted, and passes before the database has stored it, is run once. A repeat of the
+    request is answered although its time has passed by then."""
+    clock = FalseClock(server)
+    session_id = await open_session(server)
+    passed = written(parse(now()) - timedelta(minutes=1))
+    body = {"prompt": "[[say late]]", "at": passed, "sessionId": session_id, "idempotencyKey": "k"}
+    with monkeypatch.context() as slow:
+        slow.setattr("bough.core.schedules.service.now", lambda: written(parse(passed) - timedelta(minutes=1)))
+        schedule = await server.client.post("/api/schedules", body)
+    assert await server.client.post("/api/schedules", body) == schedule
+    await clock.move(minutes=1)
+    assert [(run["slot"], run["status"]) for run in await runs(server, schedule)] == [(passed, "started")]

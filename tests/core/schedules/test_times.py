@@ -24,6 +24,8 @@ def utc(text: str) -> str:
         # 02:30 does not exist in the night in which clocks go forward, and comes twice when they go back.
         ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00", "2026-03-29T01:00"),
         ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:30", "2026-10-26T01:30"),
+        # In the second pass of that hour.
+        ("30 2 * * *", "Europe/Berlin", "2026-10-25T01:15", "2026-10-26T01:30"),
         ("0 0 29 2 *", "UTC", "2026-11-19T04:00", "2028-02-29T00:00"),
     ],
 )
@@ -39,6 +41,8 @@ def test_the_next_time(cron: str, zone: str, moment: str, expected: str) -> None
         ("0 * * * *", "2026-11-19T03:00", "2026-11-19T06:59", ("2026-11-19T06:00", 3)),
         ("* * * * *", "2026-01-01T00:00", "2026-11-19T06:59", ("2026-11-19T06:59", times.MOST_MISSED)),
         ("0 0 1 1 *", "2026-01-01T00:00", "2026-11-19T06:59", ("2026-01-01T00:00", 0)),
+        # A thousand of these reach beyond the year 9999.
+        ("0 0 * 2 5#5", "2036-02-29T00:00", "2036-02-29T00:01", ("2036-02-29T00:00", 0)),
     ],
 )
 def test_missed_times_are_counted(cron: str, due: str, moment: str, expected: tuple[str, int]) -> None:
@@ -85,3 +89,10 @@ def test_placeholders_are_of_the_schedules_zone() -> None:
     assert text == "2026-11-20 0030 7 {else}"
     assert times.distinct("nightly") == "nightly-{date}-{time}"
     assert times.distinct("run/{number}") == "run/{number}"
+
+
+def test_a_time_long_ago_has_passed() -> None:
+    """J1: Years before 1000 have four digits like all others, because text order is time order."""
+    with pytest.raises(Invalid) as refused:
+        checked_timing(None, "0999-01-01T00:00:00Z", "UTC", NOW)
+    assert refused.value.code == "time_passed"

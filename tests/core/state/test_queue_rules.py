@@ -147,7 +147,7 @@ async def test_which_prompt_is_sent_next(
     rows: StoredRows, columns: dict[str, Any], statuses: list[TaskStatus], sent: int | None
 ) -> None:
     """Q1, T6: Sends the first prompt that has not ended, one at a time, unless the session has ended; a paused queue
-    starts no new prompt, but goes on with an interrupted one."""
+    starts no new prompt, but continues with an interrupted one."""
     owner = await rows.session(**columns)
     tasks = [await rows.task(owner, str(number), status) for number, status in enumerate(statuses)]
     expected = tasks[sent].id if sent is not None else None

@@ -144,7 +144,7 @@ async def test_a_cancelled_turn_that_nobody_stopped_is_interrupted(tmp_path: Pat
         done = await client.wait_task(task)
         assert (done["status"], done["attempt"]) == ("completed", 2)
         [error] = await messages(client, session, "error")
-        assert error["text"].endswith("It is started again and told to go on.")
+        assert error["text"].endswith("It is started again and told to continue.")
 
 
 async def test_forced_stops_are_not_crashes(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ async def test_an_interrupted_turn_continues_by_default(tmp_path: Path) -> None:
         [tool] = await messages(server.client, session, "tool")
         assert tool["result"]["status"] == "failed" and "may or may not" in tool["result"]["note"]
         [error] = await messages(server.client, session, "error")
-        assert error["text"].endswith("It is started again and told to go on.")
+        assert error["text"].endswith("It is started again and told to continue.")
 
 
 async def test_hold_waits_until_the_session_is_resumed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.support.server import Running
 
 async def test_a_missing_folder_is_said_and_not_recreated(server: Running) -> None:
     """W3, T6: A prompt to a session whose folder is gone fails with `folder_missing`, whether its agent is awake or
-    not, and nothing is created there. The queue waits; once the folder is back, the session goes on."""
+    not, and nothing is created there. The queue waits; once the folder is back, the session continues."""
     client = server.client
     folder = server.root / "gone"
     for kind in ("plain", "git"):

@@ -101,7 +101,7 @@ async def test_the_wait_is_not_agent_time(tmp_path: Path, monkeypatch: pytest.Mo
 
 async def test_pauses_grow_and_then_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Q6: Without a vendor's time, the pause doubles with each try; after the last one a person is asked, once for the
-    whole account, and the answer lets all of its sessions go on."""
+    whole account, and the answer lets all of its sessions continue."""
     limited(tmp_path)
     async with serving(tmp_path, limit_tries=2, limit_pause=10.0) as server:
         client = server.client

@@ -113,7 +113,7 @@ async def test_a_question_is_not_confirmed_by_a_later_write(server: Running) -> 
 )
 async def test_no_turn_hangs(server: Running, query: Query, fault: Fault) -> None:
     """Q4, O2: whatever the database does at any step of a turn, the turn ends, its prompt is sent once, and the queue
-    goes on without a restart."""
+    continues without a restart."""
     client = server.client
     session = await open_session(server, permissionMode="bypassPermissions")
     with failing(server.services.store.db, "transaction", query, 1, fault):
@@ -129,7 +129,7 @@ async def test_no_turn_hangs(server: Running, query: Query, fault: Fault) -> Non
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_an_agent_that_dies_while_the_database_is_away_is_noticed(server: Running, fault: Fault) -> None:
-    """O2: the turn of an agent that dies during an outage is interrupted and goes on as its next attempt."""
+    """O2: the turn of an agent that dies during an outage is interrupted and continues as its next attempt."""
     client = server.client
     session = await open_session(server, permissionMode="bypassPermissions")
     with failing(server.services.store.db, "transaction", MESSAGES.of_task, 1 if fault == "lost" else 3, fault):

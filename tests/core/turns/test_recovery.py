@@ -139,7 +139,7 @@ async def test_a_turn_survives_an_upgrade(tmp_path: Path) -> None:
 
 async def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
     """Q4, O2: if the journal of an agent that died without a server is damaged, the transcript says that something is
-    missing, and the turn goes on as its next attempt."""
+    missing, and the turn continues as its next attempt."""
     async with ServerProcess(tmp_path / "data", tmp_path / "work") as server:
         async with server.client() as client:
             repo = await client.repo(make_repo(server.root / "repo"))

@@ -86,7 +86,7 @@ async def test_a_setup_whose_end_could_not_be_stored(server: Running, fault: Fau
 
 
 async def test_a_setup_whose_output_could_not_be_shown(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W1: The command goes on, and all of its output is read."""
+    """W1: The command continues, and all of its output is read."""
     monkeypatch.setattr(setup, "SHOW_EVERY", 0.0)
     repo = await registered(server)
     script = "head -c 200000 /dev/zero | tr '\\0' x; echo end"

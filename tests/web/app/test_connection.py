@@ -21,7 +21,7 @@ def forgive_a_lost_server(complaints: Complaints) -> None:
 @pytest.mark.private_server
 async def test_the_server_is_killed_and_comes_back(site: Site, page: Page, complaints: Complaints) -> None:
     """O2, O4: while the server is gone the page says so and keeps its contents; when it is back, the page shows the
-    whole turn, which went on meanwhile, without any action by the person."""
+    whole turn, which continued meanwhile, without any action by the person."""
     forgive_a_lost_server(complaints)
     session = await site.session(title="Survivor")
     await page.goto(f"/session/{session['id']}")

@@ -123,7 +123,7 @@ class AgentConnection:
     def detach(self) -> None:
         """Makes cancelled waiters leave their requests running.
 
-        A server that stops calls this first, because the turn goes on and the next server expects its answer.
+        A server that stops calls this first, because the turn continues and the next server expects its answer.
         """
         self._detached = True
 

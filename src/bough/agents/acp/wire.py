@@ -223,7 +223,7 @@ def _response(envelope: _Envelope, line: bytes) -> AgentResponse:
     try:
         _check_readable(line)
     except Junk as problem:
-        # An answer all the same: whoever waits for it would wait forever.
+        # Still an answer: without it, the caller would wait forever.
         return AgentResponse(request_id, Raw(), ErrorFromAgent(PARSE_ERROR, f"The answer cannot be read: {problem}"))
     error = bytes(envelope.error)
     if error and error != b"null":

@@ -83,7 +83,7 @@ def _is_this_machine(sock: socket.socket) -> bool:
 
 
 async def _give_up(attempts: set[asyncio.Task[socket.socket]]) -> None:
-    """Ends attempts that nobody waits for any more."""
+    """Ends attempts that nobody waits for anymore."""
     for attempt in attempts:
         attempt.cancel()
     for attempt in attempts:

@@ -87,19 +87,22 @@ async def attach_terminal(folder: Path, tail: int | None = None) -> TerminalLink
     keeper is dead, and `Conflict` if it takes no viewer."""
     await wait_until_started(folder)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # Once there is a transport, it closes the socket: the event loop would still watch one that is closed beneath it.
+    held: socket.socket | asyncio.WriteTransport = sock
     try:
         async with asyncio.timeout(ANSWER_WITHIN):
             await connect(sock, folder)
             reader, writer = await asyncio.open_unix_connection(sock=sock, limit=2 * MOST)
+            held = writer.transport
             link = TerminalLink(reader, writer)
             key = keeper_key.keeper_key(folder.parent, folder.name)
             writer.write(frames.message(frames.HELLO, version=VERSION, key=key, tail=tail))
             frame = await link.next_frame()
     except (OSError, TimeoutError) as error:
-        sock.close()
+        held.close()
         raise KeeperGone("keeper_gone", f"The terminal does not answer: {error!r}.") from error
     except BaseException:
-        sock.close()
+        held.close()
         raise
     if frame is None:
         await link.close()

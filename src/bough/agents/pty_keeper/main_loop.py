@@ -222,7 +222,7 @@ class TerminalLoop:
             self._end("ended")
         self._reap()
         if self._shell.status is not None or self._shell.hung_up:
-            # What a terminal started ends with it: nothing of it may go on in a folder that will be removed.
+            # What a terminal started ends with it: none of it may keep running in a folder that will be removed.
             self._end("exited")
         if self._ending is not None and not self._ending.done:
             self._ending.tick(now, agent_gone=self._shell.status is not None, childless=self._childless)

@@ -47,7 +47,7 @@ class Shell:
         self.status: int | None = None
         """The exit code, or the negative signal number; None while it runs."""
         self.hung_up = False
-        """Whether no process has the terminal open any more."""
+        """Whether no process has the terminal open anymore."""
 
     @property
     def waiting(self) -> int:

@@ -93,7 +93,7 @@ class Viewer:
         return took
 
     def _fetch(self) -> bool:
-        """Loads the next piece of output. A viewer that was too slow goes on with what is still held."""
+        """Loads the next piece of output. A viewer that was too slow continues with what is still held."""
         if self.place is None:
             return False
         if self.lag:

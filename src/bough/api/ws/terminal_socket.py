@@ -84,18 +84,22 @@ class _Relay:
         await self._tell(Notice("opened", welcome["columns"], welcome["rows"], replayed))
         listening = asyncio.create_task(self._listen())
         sending = asyncio.create_task(self._send())
+        # While the shell does not read, nobody listens to the viewer either, whose rights can end nevertheless.
+        revoked = asyncio.create_task(self._socket.scope["state"]["grant"].revoked.wait())
         try:
-            await asyncio.wait((listening, sending), return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
+            await asyncio.wait((listening, sending, revoked), return_when=asyncio.FIRST_COMPLETED)
+            if revoked.done():
+                await self._socket.close(CLOSE_BASE + 401, "Your token was revoked, or your role changed.")
+            elif sending.done():
                 await sending
                 await self._terminals.gone(self._terminal)
                 await self._socket.close(NORMAL_CLOSE)
             elif isinstance(error := listening.exception(), msgspec.DecodeError | Invalid):
                 await self._socket.close(CLOSE_BASE + 400, str(error)[:120])
         finally:
-            for task in (listening, sending):
+            for task in (listening, sending, revoked):
                 task.cancel()
-            await asyncio.wait((listening, sending))
+            await asyncio.wait((listening, sending, revoked))
 
     async def _listen(self) -> None:
         while (message := await self._socket.receive())["type"] != "websocket.disconnect":

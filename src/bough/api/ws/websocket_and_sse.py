@@ -103,11 +103,17 @@ async def events_sse(
 
 async def _lines(services: Services, session_id: str | None, cursor: int | None) -> AsyncGenerator[bytes]:
     async with services.hub.subscribe(session_id, cursor) as stream, contextlib.aclosing(stream.frames()) as frames:
+        closing = asyncio.create_task(services.hub.closing.wait())
         waiting: asyncio.Task[list[EventFrame]] | None = None
         try:
-            while True:
+            while not closing.done():
                 waiting = waiting or asyncio.create_task(anext(frames))
-                done, _ = await asyncio.wait((waiting,), timeout=KEEP_ALIVE)
+                done, _ = await asyncio.wait(
+                    (waiting, closing), timeout=KEEP_ALIVE, return_when=asyncio.FIRST_COMPLETED
+                )
+                if closing in done:
+                    # The client reconnects, to the next server, from the last cursor it has.
+                    return
                 if not done:
                     yield b": still here\n\n"
                     continue
@@ -117,9 +123,10 @@ async def _lines(services: Services, session_id: str | None, cursor: int | None)
             notice = msgspec.json.encode({"type": "stream.dropped", "reconnectFrom": error.cursor})
             yield b"event: stream.dropped\ndata: " + notice + b"\n\n"
         finally:
-            if waiting is not None:
-                waiting.cancel()
-                await asyncio.wait((waiting,))
+            unfinished = [task for task in (waiting, closing) if task is not None]
+            for task in unfinished:
+                task.cancel()
+            await asyncio.wait(unfinished)
 
 
 def _sse(frame: EventFrame) -> bytes:

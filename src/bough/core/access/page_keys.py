@@ -183,7 +183,7 @@ class PageKeys:
                 await change.tx.run(PAGE_KEYS.remove, id=replaced.key.id)
 
         known = _KnownKey(row, recorded_at=now)
-        # The browser goes on loading files meanwhile.
+        # The browser continues loading files meanwhile.
         self._cookies[row.cookie_hash] = known
         try:
             await self._store.write(work)

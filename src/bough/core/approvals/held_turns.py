@@ -1,4 +1,4 @@
-"""Approvals that hold a turn: whether an interrupted turn goes on, a repository's code may run, a tree may exceed its
+"""Approvals that hold a turn: whether an interrupted turn continues, a repository's code may run, a tree may exceed its
 budget, a limit of the agent's account is tried again. No agent waits for these."""
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class InterruptedKind(HeldTurnKind):
     stop_reason = interruption.INTERRUPTED
 
     async def interrupt(self, change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> None:
-        """Interrupts a turn whose agent is gone, and asks how it goes on if the policy is to ask."""
+        """Interrupts a turn whose agent is gone, and asks how it continues if the policy is to ask."""
         if not await interruption.interrupt(change, task, error, policy):
             return
         await records.add_approval(
             change,
             task,
-            title="The agent ended in the middle of this turn. Start it again and tell it to go on?",
+            title="The agent ended in the middle of this turn. Start it again and tell it to continue?",
             tool_kind=self.name,
             tool_call={},
             options=GO_ON_OPTIONS,
@@ -122,10 +122,10 @@ class TrustKind(HeldTurnKind):
 
 
 class LimitKind(HeldTurnKind):
-    """Asks whether a tree that has used up its budget goes on."""
+    """Asks whether a tree that has used up its budget continues."""
 
     async def ask(self, change: Change, task: Task, error: BudgetExceeded, settings: Settings) -> None:
-        """Holds the turn until a person lets the tree go on."""
+        """Holds the turn until a person lets the tree continue."""
         await self._hold(
             change,
             task,
@@ -133,7 +133,7 @@ class LimitKind(HeldTurnKind):
             title=f"{error.message} Continue?",
             tool_call={"title": error.message, "code": error.code},
             options=GO_ON_OPTIONS,
-            reason="Allowed, the whole tree has the same budget once more.",
+            reason="Allowed, the whole tree gets the same budget again.",
         )
 
     async def also_decided(self, change: Change, approval: Approval) -> list[Approval]:
@@ -151,7 +151,7 @@ class AgentLimitKind(HeldTurnKind):
     stop_reason = "limit"
 
     async def ask(self, change: Change, task: Task, title: str, limit: AgentLimit, settings: Settings) -> None:
-        """Holds the parked turn until a person says how it goes on. Nobody else is asked about the same account."""
+        """Holds the parked turn until a person says how it continues. Nobody else is asked about the same account."""
         session = await records.session(change.tx, task.session_id)
         held = await records.update_task(change, task.id, held=True)
         await ask.write(

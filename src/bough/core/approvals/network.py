@@ -36,7 +36,7 @@ class NetworkKind(ApprovalKind):
         """Stores the question, or returns the one that the turn has already about this host."""
         key = f"{KEY_PREFIX}{host}"
         known = await change.tx.one(APPROVALS.of_key, Approval, task_id=task.id, key=key)
-        # An "always" that is not on the list any more was revoked.
+        # An "always" that is not on the list anymore was revoked.
         if known is not None and known.status != "cancelled" and known.decision != "allow_always":
             return known
         title = f"Allow connections to {host}?"

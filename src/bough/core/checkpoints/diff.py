@@ -32,7 +32,7 @@ class CheckpointDiff(Diff):
 
 
 class ChangeSpan(msgspec.Struct, frozen=True):
-    """The checkpoints between which a task or session worked. Without `after`, it goes on until now."""
+    """The checkpoints between which a task or session worked. Without `after`, it continues until now."""
 
     session: Session
     before: Checkpoint

@@ -62,7 +62,7 @@ class CatchUp:
 
     async def before_turn(self, session_id: str) -> None:
         """Catches up before a turn, if the agent's file of the conversation has gained prompts since Bough's last turn.
-        If that fails, the transcript says so, and the turn goes on."""
+        If that fails, the transcript says so, and the turn continues."""
         try:
             await self._before_turn(session_id)
         except (BoughError, OSError) as error:

@@ -187,7 +187,7 @@ def mark_of(path: str) -> FileMark:
 
 
 def prompts_since(entry: CatalogEntry, path: str, mark: FileMark) -> int:
-    """Counts the prompts that a file has gained since a mark. A file that shrank was written anew and counts as one."""
+    """Counts the prompts that a file has gained since a mark. A file that shrank was rewritten and counts as one."""
     if mark_of(path).size < mark.size:
         return 1
     return sum(1 for line in parse(_lines(path, start=mark.size)) if prompt_of(line, entry.conversations))

@@ -37,6 +37,8 @@ class Hub:
         # Events that arrived with their notifications, and whether some may have come without.
         self._announced: list[list[Event]] = []
         self._behind = False
+        # Set when the server is about to end: streams that only the server can end must not hold it up.
+        self.closing = asyncio.Event()
         # Messages that are still growing, so that a late subscriber gets each one's current text.
         self._growing: dict[str, tuple[str, Callable[[], str]]] = {}
         # Messages stored a moment ago: their first event must go out before more of their text.

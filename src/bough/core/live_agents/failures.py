@@ -95,8 +95,8 @@ class FailureDetector:
 
     @contextlib.contextmanager
     def unbroken(self) -> Generator[None]:
-        """Raises `AgentGone` in place of an error that means that the agent cannot go on: it has lost the conversation,
-        or a process inside it has died. Its own process may still run."""
+        """Raises `AgentGone` in place of an error that means that the agent cannot continue: it has lost the
+        conversation, or a process inside it has died. Its own process may still run."""
         try:
             yield
         except AgentFailed as error:

@@ -221,7 +221,7 @@ class Reviews:
         return await self._store.write(work)
 
     async def send(self, caller: Caller, kind: SubjectKind, subject_id: str, body: SendReview) -> SentReview:
-        """Queues one prompt with all comments of the caller's draft, which are then no draft any more. Both happen in
+        """Queues one prompt with all comments of the caller's draft, which are then no draft anymore. Both happen in
         one transaction, so no comment is lost or sent twice."""
         drafts.person_of(caller)
         scope = RecordScope("reviews.send", TABLES[kind], subject_id)

@@ -47,8 +47,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
 
 
 def check_request(caller: Caller, new: NewRun) -> None:
-    """Raises `Invalid` for a request that nothing could come of, and `Denied` for a typed command of somebody who may
-    not type one."""
+    """Raises `Invalid` for a malformed request, and `Denied` if the caller may not type commands."""
     if (new.name is None) == (new.command is None):
         raise Invalid("bad_run", "Give either `name`, a command of the repository, or `command`, one of your own.")
     if new.port is not None and not 0 <= new.port < MOST_PORTS:

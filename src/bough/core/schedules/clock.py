@@ -35,30 +35,50 @@ class ScheduleClock:
         self._runs = runs
         self._changed = changed
         self._clock = clock
+        # The runs that are being started, by their ids.
+        self._under_way: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Runs until cancelled."""
-        while True:
-            self._changed.clear()
-            pause = LONGEST_SLEEP
-            try:
-                pause = await self.look()
-            except Exception as error:
-                log.warning("schedules_not_run", error=str(error))
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), pause)
+        try:
+            while True:
+                self._changed.clear()
+                pause = LONGEST_SLEEP
+                try:
+                    pause = await self.look()
+                except Exception as error:
+                    log.warning("schedules_not_run", error=str(error))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), pause)
+        finally:
+            await self._stop()
 
     async def look(self) -> float:
         """Starts what is due, and returns the seconds until the next look."""
         for schedule in await self._store.read(lambda tx: tx.all(SCHEDULES.active, Schedule)):
-            await self._take(schedule)
-        starting = await self._runs.starting()
-        async with asyncio.TaskGroup() as group:
-            for run in starting:
-                group.create_task(self._start(run))
+            try:
+                await self._take(schedule)
+            except Exception as error:
+                log.warning("schedule_not_taken", schedule=schedule.id, error=repr(error))
+        for run in await self._runs.starting():
+            if run.id not in self._under_way:
+                start = asyncio.create_task(self._start(run), name=f"schedule run {run.id}")
+                self._under_way[run.id] = start
+                start.add_done_callback(lambda _, run_id=run.id: self._under_way.pop(run_id))
+        if self._under_way:
+            # A new worktree may take long, and must not make the other schedules late.
+            await asyncio.wait(self._under_way.values(), timeout=LONGEST_SLEEP)
         nexts = await self._store.read(lambda tx: tx.all(SCHEDULES.active, Schedule))
         due = min((seconds_until(schedule.next_at) for schedule in nexts if schedule.next_at), default=LONGEST_SLEEP)
         return min(max(due, SHORTEST_SLEEP), LONGEST_SLEEP)
+
+    async def _stop(self) -> None:
+        """Leaves the runs that are being started to the next server."""
+        starts = list(self._under_way.values())
+        for start in starts:
+            start.cancel()
+        if starts:
+            await asyncio.wait(starts)
 
     async def _start(self, run: ScheduleRun) -> None:
         """Starts one run; what goes wrong with it must not stop the others."""
@@ -79,20 +99,20 @@ class ScheduleClock:
             newest, missed = times.newest_time(schedule.cron, schedule.timezone, due, moment)
         too_late = schedule.missed == "skip" and seconds_between(newest, moment) > LATE
 
-        async def work(change: Change) -> ScheduleRun | None:
+        async def work(change: Change) -> None:
             fresh = await change.tx.one(SCHEDULES.get, Schedule, id=schedule.id)
             if fresh is None or fresh.paused or fresh.next_at != due or fresh.updated_at != schedule.updated_at:
                 # It was changed meanwhile; the next look sees that.
-                return None
+                return
             query = SCHEDULES.patch.with_(set="next_at = :next_at")
             fresh = await change.tx.one(query, Schedule, id=fresh.id, now=change.now, next_at=following)
             if fresh is None or due > moment:
-                return None
-            return await self._runs.add(change, fresh, newest, "clock", missed)
+                return
+            run = await self._runs.add(change, fresh, newest, "clock", missed)
+            if run is not None and too_late:
+                await self._runs.skip(change, run, MISSED)
 
-        run = await self._store.write(work)
-        if run is not None and too_late:
-            await self._runs.skip(run, MISSED)
+        await self._store.write(work)
 
     def _jumped(self, schedule: Schedule, moment: str) -> bool:
         """Tells whether a schedule has an earlier time than the stored one: the machine's clock was set back."""

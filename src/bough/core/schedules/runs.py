@@ -3,7 +3,9 @@ session is created under a key of the run, so that a repeat after a kill finds i
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -53,6 +55,8 @@ class ScheduleRuns:
         self._store = store
         self._tasks = tasks
         self._worktree_sessions = worktree_sessions
+        # By schedule; a lock goes when nobody holds it.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def add(
         self, change: Change, schedule: Schedule, slot: str, trigger: RunTrigger, missed: int
@@ -70,7 +74,12 @@ class ScheduleRuns:
         return await self._store.read(lambda tx: tx.all(SCHEDULES.starting, ScheduleRun))
 
     async def start(self, run: ScheduleRun) -> ScheduleRun:
-        """Starts a run and returns it as it is then. Safe to repeat: it acts once."""
+        """Starts a run and returns it as it is then. Safe to repeat: it acts once. The runs of one schedule start one
+        after the other, so that the next one sees whether the last one is over."""
+        async with self._locks.setdefault(run.schedule_id, asyncio.Lock()):
+            return await self._start_alone(run)
+
+    async def _start_alone(self, run: ScheduleRun) -> ScheduleRun:
         try:
             return await self._start(run)
         except Unavailable:
@@ -87,24 +96,23 @@ class ScheduleRuns:
             return await self._fail(run, f"Unexpected error: {type(error).__name__}.")
 
     async def _start(self, run: ScheduleRun) -> ScheduleRun:
-        async def work(tx: Tx) -> tuple[Schedule, Caller, int, bool] | None:
+        async def work(tx: Tx) -> tuple[Schedule, Caller, bool] | None:
             fresh = await tx.one(SCHEDULES.get_run, ScheduleRun, id=run.id)
             schedule = await tx.one(SCHEDULES.get, Schedule, id=run.schedule_id)
             if fresh is None or fresh.status != "starting" or schedule is None:
                 return None
-            number = await tx.value(SCHEDULES.count_runs, schedule_id=schedule.id) or 0
-            return schedule, await _caller(tx, schedule), number, await _is_open(tx, schedule)
+            return schedule, await _caller(tx, schedule), await _is_open(tx, schedule)
 
         read = await self._store.read(work)
         if read is None:
             return await self._current(run)
-        schedule, caller, number, is_open = read
+        schedule, caller, is_open = read
         if is_open and schedule.overlap == "skip" and run.trigger == "clock":
             return await self._end(run, "skipped", STILL_OPEN)
-        prompt = times.filled(schedule.prompt, run.slot, schedule.timezone, number)
+        prompt = times.filled(schedule.prompt, run.slot, schedule.timezone, run.number)
         if schedule.session_id is not None:
             return await self._prompt(run, caller, schedule.session_id, prompt)
-        return await self._open(run, caller, schedule, prompt, number)
+        return await self._open(run, caller, schedule, prompt)
 
     async def _prompt(self, run: ScheduleRun, caller: Caller, session_id: str, prompt: str) -> ScheduleRun:
         """Queues the prompt and ends the start in one transaction."""
@@ -121,15 +129,13 @@ class ScheduleRuns:
 
         return await self._store.write(work)
 
-    async def _open(
-        self, run: ScheduleRun, caller: Caller, schedule: Schedule, prompt: str, number: int
-    ) -> ScheduleRun:
+    async def _open(self, run: ScheduleRun, caller: Caller, schedule: Schedule, prompt: str) -> ScheduleRun:
         """Creates the run's session. Its key makes a repeat find the session instead of creating another."""
         assert schedule.template is not None
         new = msgspec.json.decode(schedule.template, type=NewSession)
 
         def fill(text: str) -> str:
-            return times.filled(text, run.slot, schedule.timezone, number)
+            return times.filled(text, run.slot, schedule.timezone, run.number)
 
         if new.worktree is not None:
             tree = new.worktree
@@ -155,9 +161,9 @@ class ScheduleRuns:
             run=run.id,
         )
 
-    async def skip(self, run: ScheduleRun, reason: str) -> ScheduleRun:
-        """Leaves a run out."""
-        return await self._end(run, "skipped", reason)
+    async def skip(self, change: Change, run: ScheduleRun, reason: str) -> ScheduleRun:
+        """Leaves a run out, in the transaction that adds it: a kill in between would have it start."""
+        return await _end(change, run, "skipped", reason, None, None)
 
     async def _fail(self, run: ScheduleRun, reason: str) -> ScheduleRun:
         log.warning("schedule_run_failed", schedule=run.schedule_id, run=run.id, reason=reason)

@@ -39,6 +39,7 @@ from bough.settings import Settings
 from bough.storage.backend import Tx
 
 MOST_SCHEDULES = 500
+ADD = "schedules.add"
 # Fields that a patch stores as they are.
 STORED_AS_GIVEN = ("missed", "overlap")
 
@@ -55,6 +56,11 @@ class Schedules:
         self.changed = asyncio.Event()
 
     async def add(self, caller: Caller, new: NewSchedule) -> ShownSchedule:
+        request = msgspec.structs.replace(new, idempotency_key=None)
+        stored = await self._store.stored_answer(caller, ADD, request, ShownSchedule)
+        if stored is not None:
+            # By now, its time may have passed.
+            return stored
         timing = checked_timing(new.cron, new.at, new.timezone, now())
         prompt = checked_prompt(new.prompt, self._settings.max_prompt)
         title = checked_title(new.title)
@@ -92,8 +98,7 @@ class Schedules:
             change.audit(caller, "schedule.added", session_id=session_id, subject_id=schedule.id)
             return await emit(change, "schedule.created", schedule)
 
-        request = msgspec.structs.replace(new, idempotency_key=None)
-        shown = await self._store.write_once(caller, "schedules.add", request, ShownSchedule, work)
+        shown = await self._store.write_once(caller, ADD, request, ShownSchedule, work)
         self.changed.set()
         return shown
 
@@ -139,7 +144,7 @@ class Schedules:
         return await self._store.read(work)
 
     async def patch(self, caller: Caller, schedule_id: str, patch: SchedulePatch) -> ShownSchedule:
-        """Changes a schedule. The next time is computed anew if its times change or it is resumed."""
+        """Changes a schedule. The next time is recomputed if its times change or it is resumed."""
         changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
         if not changes:
             raise Invalid("nothing_to_change", "Give at least one field to change.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, dropwhile, islice
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -76,11 +76,12 @@ def newest_time(cron: str, zone: str, due: str, moment: str) -> tuple[str, int]:
     latest = next(_times(cron, zone, written(parse(moment) + timedelta(seconds=1)), reverse=True), due)
     newest = min(max(latest, due), max(moment, due))
     missed = 0
-    for time in (due, *islice(_times(cron, zone, due), MOST_MISSED)):
+    # One at a time: those of a yearly expression would take a second, and end beyond the year 9999.
+    for time in islice(chain((due,), _times(cron, zone, due)), MOST_MISSED):
         if time >= newest:
             break
         missed += 1
-    return newest, min(missed, MOST_MISSED)
+    return newest, missed
 
 
 def explained(cron: str) -> str:
@@ -103,4 +104,8 @@ def distinct(name: str) -> str:
 
 
 def _times(cron: str, zone: str, moment: str, *, reverse: bool = False) -> Iterator[str]:
-    return map(written, CronSim(cron, parse(moment).astimezone(ZoneInfo(zone)), reverse=reverse))
+    listed = map(written, CronSim(cron, parse(moment).astimezone(ZoneInfo(zone)), reverse=reverse))
+    if reverse:
+        return listed
+    # In the hour that clocks repeat, the search begins in its first pass, which may lie before the moment.
+    return dropwhile(lambda time: time <= moment, listed)

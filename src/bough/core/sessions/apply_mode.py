@@ -99,7 +99,9 @@ class Modes:
         text = f"A person applied mode {mode} to this turn, which was working in mode {before}."
         if restarts:
             title = self._catalog.get(session.agent).title
-            text += f" {title} did not take it in the middle of a turn: it is ended, and the turn goes on with another."
+            text += (
+                f" {title} did not take it in the middle of a turn: it is ended, and the turn continues with another."
+            )
         await records.add_message(change, session.id, task.id, "system", notice(text))
         for approval in await ask.of_attempt(change.tx, task.id, task.attempt):
             if approval.status == "pending" and kind_of(approval).is_judged_again:

@@ -38,7 +38,7 @@ class Retrying:
         self._control = control
 
     async def retry(self, caller: Caller, task_id: str, *, make_room: bool = False) -> PromptedTask:
-        """Queues the prompt of a failed or stopped turn once more, with its files. An ended session is resumed; at the
+        """Queues the prompt of a failed or stopped turn again, with its files. An ended session is resumed; at the
         limit on sessions, `make_room` completes another for it. The copy keeps its author: whoever repeats an agent's
         words does not make them their own. A person tries a parked turn now, with all others of its agent's account."""
         escaped = await self._tasks.escaped((await self._tasks.get(task_id)).session_id)
@@ -79,7 +79,7 @@ class Retrying:
 
 async def _enqueue_again(change: Change, session: Session, task: Task, files: Sequence[File], caller: Caller) -> Task:
     """Queues a prompt with the author and the entry in the transcript that it had before. A person who sends it lets
-    the tree go on, as any prompt of theirs does."""
+    the tree continue, as any prompt of theirs does."""
     entries = await change.tx.all(MESSAGES.of_task, Message, task_id=task.id)
     content: dict[str, Any] = next(
         (msgspec.json.decode(entry.content) for entry in entries if entry.role == "user"), {"type": "text"}

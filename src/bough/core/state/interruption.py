@@ -25,15 +25,15 @@ INTERRUPTED = "interrupted"
 NOT_AGAIN = "The turn was interrupted, and is not tried again."
 NOT_SENT = "The prompt was not sent to the agent, and is dropped."
 WHAT_NEXT: dict[OnInterrupt, str] = {
-    "continue": "It is started again and told to go on.",
-    "ask": "Whether it is started again and told to go on is asked.",
-    "hold": "Resume the session to have it started again and told to go on.",
+    "continue": "It is started again and told to continue.",
+    "ask": "Whether it is started again and told to continue is asked.",
+    "hold": "Resume the session to have it started again and told to continue.",
 }
 
 
 async def interrupt(change: Change, task: Task, error: BoughError, policy: OnInterrupt) -> bool:
-    """Interrupts a turn whose agent is gone, and returns whether the policy is to ask a person how it goes on. A prompt
-    that was never sent simply has its next attempt."""
+    """Interrupts a turn whose agent is gone, and returns whether the policy is to ask a person how it continues. A
+    prompt that was never sent simply has its next attempt."""
     if not await under_way(change, task):
         return False
     error = redacted_error(error, await change.redactor(task.session_id))

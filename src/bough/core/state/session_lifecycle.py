@@ -28,7 +28,7 @@ def check_resumable(session: Session) -> None:
     if session.status == "error" and reason(session) != MARKED_FAILED:
         raise Conflict(
             "session_failed",
-            f"Session {session.id} ended in an error and cannot be resumed. Fork it to go on from its transcript.",
+            f"Session {session.id} ended in an error and cannot be resumed. Fork it to continue from its transcript.",
             status=session.status,
         )
 

@@ -96,7 +96,7 @@ async def sent(store: Store, task: Task, mode: PermissionMode, taken: FolderStat
             return known if known.status == "running" and known.sent_attempt == task.attempt else None
         session = await records.session(change.tx, task.session_id)
         if session.permission_mode != mode:
-            # People may have lowered its rights. The agent has the old ones, so the next attempt sets it anew.
+            # People may have lowered its rights. The agent has the old ones, so the next attempt sets it again.
             raise Busy("settings_changing", "The session's mode changed just before the prompt was sent.")
         columns: dict[str, Any] = {
             "sent_attempt": task.attempt,

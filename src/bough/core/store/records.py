@@ -228,7 +228,7 @@ async def add_approval(
     visible_tool_call = visible_call(tool_call)
     shown_call: dict[str, Any] = secrets.value(visible_tool_call)
     if shown_call != visible_tool_call:
-        # What was asked cannot be read from the row any more, so only a person may allow it.
+        # What was asked cannot be read from the row anymore, so only a person may allow it.
         shown_call["masked"] = True
     approval = await change.tx.one(
         APPROVALS.add,

@@ -187,14 +187,14 @@ class Store:
             return await self.db.read(work, long=long)
 
     def hurry(self) -> None:
-        """Makes everything that waits for the database try once more at most, because the server stops."""
+        """Makes everything that waits for the database try at most once more, because the server stops."""
         self._stopping = True
         self.db.hurry()
 
     @contextlib.contextmanager
     def starting(self) -> Generator[None]:
         """Makes everything inside give up if the database fails for too long, so that the start fails with a reason
-        instead of waiting for ever."""
+        instead of waiting forever."""
         self._longest_outage = START_WITHIN
         try:
             yield

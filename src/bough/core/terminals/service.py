@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees.ports import PortBlocks
 from bough.core.worktrees.records import usable
 from bough.core.worktrees.session_folders import require_folder
-from bough.errors import BoughError, Busy, Denied, Invalid
+from bough.errors import AgentFailed, BoughError, Busy, Denied, Invalid, Unavailable
 from bough.git.workspace import check_workspace
 from bough.model.session import Caller
 from bough.model.terminal import Terminal
@@ -59,6 +60,8 @@ class Terminals:
         self._root = settings.data_path / "terminals"
         # Those whose shells are being started, and must not be taken for dead.
         self._starting: set[str] = set()
+        # Those that somebody ends. Their viewers see the end, too, but the trail must name who ended them.
+        self._ending: set[str] = set()
 
     async def open(self, caller: Caller, new: NewTerminal) -> Terminal:
         """Starts a shell. Raises `Denied` unless an admin asks, `Busy` at the limit."""
@@ -140,9 +143,12 @@ class Terminals:
         row = await self._store.read(lambda tx: _get(tx, terminal_id))
         try:
             link = await start_terminal.attach_terminal(self._root / row.id)
-        except KeeperGone:
-            await self.gone(row)
-            raise missing("terminals", terminal_id) from None
+        except KeeperGone as error:
+            if await self.gone(row):
+                raise missing("terminals", terminal_id) from None
+            raise Unavailable(
+                "terminal_silent", "The terminal does not answer just now. It goes on; attach to it again."
+            ) from error
         if caller.person != row.opened_by:
             await self._store.write(lambda change: _note_join(change, caller, row))
         return row, link
@@ -160,13 +166,28 @@ class Terminals:
         for row in rows:
             await self._end(BOUGH, row, "worktree_removed")
 
-    async def gone(self, row: Terminal) -> None:
-        """Removes a terminal whose shell has ended by itself."""
-        if row.id not in self._starting:
-            exit = await asyncio.to_thread(keeper_folder.read_terminal_exit, self._root / row.id)
-            await self._end(BOUGH, row, (exit.reason if exit is not None else None) or "lost")
+    async def gone(self, row: Terminal) -> bool:
+        """Removes a terminal whose shell has ended by itself. Returns False if it has not: its keeper may only be too
+        busy to answer, and a lost connection ends nobody's shell."""
+        folder = self._root / row.id
+        if row.id in self._starting:
+            return False
+        if row.id in self._ending:
+            return True
+        exit = await asyncio.to_thread(keeper_folder.read_terminal_exit, folder)
+        if exit is None and await asyncio.to_thread(keeper_folder.is_alive, folder):
+            return False
+        await self._end(BOUGH, row, (exit.reason if exit is not None else None) or "lost")
+        return True
 
     async def _end(self, caller: Caller, row: Terminal, reason: str) -> None:
+        self._ending.add(row.id)
+        try:
+            await self._end_and_remove(caller, row, reason)
+        finally:
+            self._ending.discard(row.id)
+
+    async def _end_and_remove(self, caller: Caller, row: Terminal, reason: str) -> None:
         code = await start_terminal.end_terminal(self._root / row.id)
 
         async def work(change: Change) -> None:
@@ -177,22 +198,36 @@ class Terminals:
         await until_available(lambda: self._store.write(work), "a terminal's end", within=UNDO_WITHIN, terminal=row.id)
 
     async def repair(self) -> None:
-        """Removes the rows of shells that have ended, and ends shells without a row or whose worktree is gone."""
+        """Removes the rows of shells that have ended, and ends shells without a row or whose worktree is gone. One that
+        cannot be ended is tried again at the next look."""
 
         async def work(tx: Tx) -> tuple[list[Terminal], list[Terminal]]:
             return await tx.all(TERMINALS.all, Terminal), await tx.all(TERMINALS.of_removed_worktrees, Terminal)
 
         folders = await asyncio.to_thread(keeper_folder.list_keepers, self._root)
         rows, orphaned = await self._store.read(work)
+        # As of now: one whose start ends while the others are looked at must not be taken for dead.
+        starting = set(self._starting)
+        known = {row.id for row in rows} | starting
         for row in rows:
-            if not await asyncio.to_thread(keeper_folder.is_alive, self._root / row.id):
-                await self.gone(row)
+            if row.id not in starting:
+                await self._repaired(row.id, self._end_if_dead(row))
         for row in orphaned:
-            await self._end(BOUGH, row, "worktree_removed")
-        known = {row.id for row in rows} | self._starting
+            await self._repaired(row.id, self._end(BOUGH, row, "worktree_removed"))
         for folder in folders:
             if folder.name not in known:
-                await start_terminal.end_terminal(folder)
+                await self._repaired(folder.name, start_terminal.end_terminal(folder))
+
+    async def _end_if_dead(self, row: Terminal) -> None:
+        if not await asyncio.to_thread(keeper_folder.is_alive, self._root / row.id):
+            await self.gone(row)
+
+    async def _repaired(self, terminal_id: str, work: Coroutine[Any, Any, object]) -> None:
+        """Does one piece of a repair, whose failure stops neither the others nor the server's start."""
+        try:
+            await work
+        except (AgentFailed, OSError) as error:
+            log.warning("terminal_not_repaired", terminal=terminal_id, error=str(error))
 
     async def close(self) -> None:
         """Ends all terminals if agents, too, end with the server; they outlive it otherwise."""
@@ -206,8 +241,8 @@ class Terminals:
             await asyncio.sleep(LOOK_EVERY)
             try:
                 await self.repair()
-            except BoughError as error:
-                log.warning("terminals_not_checked", error=error.message)
+            except (BoughError, OSError) as error:
+                log.warning("terminals_not_checked", error=str(error))
 
 
 def _check(caller: Caller, action: str) -> None:

@@ -130,7 +130,7 @@ class Executor:
                 await asyncio.wait(late)
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Starts work that goes on when the request it belongs to is gone."""
+        """Starts work that continues when the request it belongs to is gone."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -141,7 +141,7 @@ class Executor:
         self.start(self._bring(call_id)).add_done_callback(_report)
 
     async def _bring(self, call_id: str) -> None:
-        """Tells the session an outcome that nobody waits for anymore. Its turn goes on if there is none yet."""
+        """Tells the session an outcome that nobody waits for anymore. Its turn continues if there is none yet."""
 
         async def work(change: Change) -> None:
             call = await change.tx.one(CALLS.get, Call, id=call_id)

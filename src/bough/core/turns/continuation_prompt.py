@@ -1,4 +1,4 @@
-"""Builds the prompt for the next attempt of a turn that was cut off: the quoted task and the request to go on."""
+"""Builds the prompt for the next attempt of a turn that was cut off: the quoted task and the request to continue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bough.agents.acp.types import Block, TextBlock
 from bough.core.state.reports import quote_sessions
 from bough.model.task import Task
 
-GO_ON = "What you had started may be done, half done or not done: check first, then go on and finish the task."
+GO_ON = "What you had started may be done, half done or not done: check first, then finish the task."
 CONTINUE = f"You were interrupted while working on the task quoted above: the agent's process ended. {GO_ON}"
 AFTER_LIMIT = (
     "You were interrupted while working on the task quoted above: a usage or rate limit was reached, which should be "

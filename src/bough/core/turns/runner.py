@@ -57,7 +57,7 @@ log = structlog.get_logger("bough.runner")
 
 # How often an agent is started for one attempt, if the settings that it starts with change meanwhile.
 MOST_STARTS = 5
-# Seconds for an agent to take the news that its questions are not answered any more.
+# Seconds for an agent to take the news that its questions are not answered anymore.
 CANCEL_WITHIN = 5.0
 
 

@@ -73,14 +73,7 @@ class Repos:
 
     async def add(self, caller: Caller, path: str, name: str | None = None) -> Repo:
         """Registers a folder. A known one is returned with updated data. Refuses Bough's data folder."""
-        real = resolve_inside(self._root, path, data=self._data)
-        # A folder inside a working copy stands for the whole repository, if that is inside the root too.
-        top = await _top(str(real))
-        if top is not None:
-            real = resolve_inside(self._root, top, data=self._data)
-        row = await inspect(str(real))
-        if row.bare and not await self._may_be_bare(caller, str(real)):
-            row = InspectedFolder("plain", None)
+        real, row = await self.preview_add(caller, path)
         title = checked_name(name) if name is not None else real.name or str(real)
 
         async def work(change: Change) -> Repo:
@@ -123,6 +116,18 @@ class Repos:
             return fresh
 
         return await self._store.write_once(caller, "repos.add", [path, name], Repo, work)
+
+    async def preview_add(self, caller: Caller, path: str) -> tuple[Path, InspectedFolder]:
+        """Returns the folder that `add` would register, and its kind."""
+        real = resolve_inside(self._root, path, data=self._data)
+        # A folder inside a working copy stands for the whole repository, if that is inside the root too.
+        top = await _top(str(real))
+        if top is not None:
+            real = resolve_inside(self._root, top, data=self._data)
+        folder = await inspect(str(real))
+        if folder.bare and not await self._may_be_bare(caller, str(real)):
+            folder = InspectedFolder("plain", None)
+        return real, folder
 
     @contextlib.asynccontextmanager
     async def added_for(self, caller: Caller, path: str) -> AsyncGenerator[Repo]:

@@ -80,7 +80,7 @@ def folder_warnings(cwd: Path) -> list[str]:
 
 
 def require_folder(cwd: str) -> None:
-    """Raises `Conflict` if the folder of a session is gone: an agent must not begin anew in an empty one."""
+    """Raises `Conflict` if the folder of a session is gone: an agent must not start over in an empty one."""
     if not is_folder(cwd):
         raise Conflict(
             "folder_missing",

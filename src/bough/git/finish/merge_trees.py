@@ -110,7 +110,7 @@ async def own_commits(path: str, onto: str, tip: str) -> list[str]:
 
 async def rebase(path: str, onto: str, tip: str, committer: dict[str, str]) -> Rebased:
     """Picks the commits of `tip` onto `onto` one by one, and stops at the first conflict. Commits that change nothing
-    any more are left out."""
+    anymore are left out."""
     new, picked = onto, 0
     for commit in await own_commits(path, onto, tip):
         merged = await _pick(path, commit, new)

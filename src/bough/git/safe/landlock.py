@@ -55,7 +55,7 @@ def version() -> int:
 
 def works_at(folder: str) -> bool:
     """Returns whether the kernel finds its rules again on the file system of a folder. Some, such as 9p without a
-    cache, give a file another identity at each look: nothing there could be written any more. Tried once for each file
+    cache, give a file another identity at each look: nothing there could be written anymore. Tried once for each file
     system."""
     try:
         device = os.stat(folder).st_dev

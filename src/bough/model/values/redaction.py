@@ -112,7 +112,7 @@ class Redactor:
         return "".join([*parts, text[done:]]) if parts else text
 
     def divide(self, text: str) -> tuple[str, str]:
-        """Divides a text that may go on: returns its masked beginning, and an end that may become a secret value."""
+        """Divides a text that may continue: returns its masked beginning, and an end that may become a secret value."""
         parts: list[str] = []
         done, place = 0, self._unfinished(text, 0)
         for begin, end in self._matches(text):

@@ -13,7 +13,8 @@ def now() -> str:
 
 
 def written(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not by `strftime`, which writes years before 1000 shorter on some systems.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def of_seconds(seconds: float) -> str:

@@ -41,8 +41,9 @@ SELECT * FROM schedules WHERE NOT paused AND next_at IS NOT NULL ORDER BY next_a
 
 -- name: add_run
 -- Adds a run; returns nothing if its time was used already.
-INSERT INTO schedule_runs (id, schedule_id, slot, trigger, status, missed, created_at)
-VALUES (:id, :schedule_id, :slot, :trigger, 'starting', :missed, :now)
+INSERT INTO schedule_runs (id, schedule_id, slot, trigger, status, missed, created_at, number)
+VALUES (:id, :schedule_id, :slot, :trigger, 'starting', :missed, :now,
+        (SELECT COALESCE(MAX(number), 0) + 1 FROM schedule_runs WHERE schedule_id = :schedule_id))
 ON CONFLICT (schedule_id, slot) DO NOTHING RETURNING *
 
 -- name: get_run

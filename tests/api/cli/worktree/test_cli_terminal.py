@@ -22,7 +22,7 @@ def plain_shell(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_person_attaches_and_comes_back(server: Running, cli: Cli) -> None:
-    """Y1, L4: Keys, output and sizes pass; Ctrl-] detaches, the shell goes on, and its exit code is the command's."""
+    """Y1, L4: Keys, output and sizes pass; Ctrl-] detaches, the shell continues, and its exit code is the command's."""
     await cli("worktree", "new", "feature", "--repo", str(server.repo()))
     words = ("worktree", "terminal", "@last", "--data", str(server.data))
     async with terminal(*words) as shown:

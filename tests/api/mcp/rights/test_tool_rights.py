@@ -341,3 +341,40 @@ async def test_a_side_question_changes_nothing(place: ToolServer) -> None:
         ):
             assert "side question changes nothing" in await place.refused(agent, tool, **arguments)
         assert (await agent.does("agor_sessions_get", sessionId=parent))["session_id"] == parent
+
+
+async def test_a_folder_that_bough_does_not_know_yet(place: ToolServer, tmp_path: Path) -> None:
+    """5b, 5e: A session may be created in a folder that is no repo yet, also a plain one, if a person allows it each
+    time; nothing is registered before that, or if it is refused."""
+    await place.rule("allow", "bough/*")
+    agent = await place.root("bypassPermissions")
+    unknown = Path((await place.get(agent.id))["cwd"]).parent / "unknown"
+    plain = unknown.with_name("plain") / "inner"
+    plain.mkdir(parents=True)
+    make_repo(unknown)
+    before = (await place.client.get("/api/repos"))["total"]
+    arguments = {"name": "apart"}
+    for folder in (unknown, plain):
+        approval = await place.asked_every_time(agent, "create_session", **arguments, workingDir=str(folder))
+        assert str(folder) in approval["title"] and f"register {folder} as a repo" in approval["reason"]
+    higher = {**arguments, "permissionMode": "default", "workingDir": str(unknown), "worktree": {"branch": "b"}}
+    denied = await place.asked_every_time(agent, "create_session", **higher)
+    assert (await place.decide(denied["id"], "deny"))["status"] == "denied"
+    assert (await place.client.get("/api/repos"))["total"] == before
+    approval = await place.asked_every_time(agent, "create_session", **arguments, workingDir=str(plain))
+    async with place.client.events() as events:
+        await place.decide(approval["id"])
+        event = await events.until(lambda event: event["type"] == "session.created")
+    assert event["data"]["cwd"] == str(plain)
+    paths = [repo["path"] for repo in (await place.client.get("/api/repos"))["repos"]]
+    assert str(plain) in paths and str(unknown) not in paths
+
+
+async def test_every_reason_to_ask_is_named(place: ToolServer) -> None:
+    """5e: A call that would register a folder and grant a higher mode says both to the person who decides."""
+    agent = await place.root("default")
+    plain = Path((await place.get(agent.id))["cwd"]).parent / "plain"
+    plain.mkdir()
+    arguments = {"name": "apart", "workingDir": str(plain), "permissionMode": "bypassPermissions"}
+    approval = await place.asked_every_time(agent, "create_session", **arguments)
+    assert "register" in approval["reason"] and "bypassPermissions" in approval["reason"]

@@ -56,7 +56,7 @@ export function CommandPalette() {
   );
 }
 
-/** Mounted anew each time, so that the palette opens empty. */
+/** Remounted each time, so that the palette opens empty. */
 function Contents({ close }: { close: () => void }) {
   const [words, setWords] = useState("");
   const [, navigate] = useLocation();

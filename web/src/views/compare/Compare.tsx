@@ -160,7 +160,7 @@ function Transcripts({ pair }: { pair: [Node, Node] }) {
   const wide = useMedia("(min-width: 48rem)");
   if (wide)
     return (
-      // Mounted anew on a swap, because elements that are moved lose their scroll position.
+      // Remounted on a swap, because elements that are moved lose their scroll position.
       <div key={pair[0].id} className={css.pair}>
         {pair.map((item, at) => (
           <section key={item.id} className={css.side} aria-label={`${"AB"[at]}: ${sessionName(item)}`}>

@@ -61,7 +61,7 @@ export function FinishDialog({
   const [files, setFiles] = useState(() => new Set(state.files.map((file) => file.path)));
   const [flag, setFlag] = useState(false);
   const [busy, setBusy] = useState(false);
-  // The changed files are listed anew while the dialog is open; those that came later are not chosen.
+  // The changed files are listed again while the dialog is open; those that came later are not chosen.
   const chosen = state.files.flatMap(({ path }) => (files.has(path) ? [path] : []));
   const isAll = chosen.length === state.files.length;
   const isNone = verb === "commit" && chosen.length === 0 && state.files.length > 0;

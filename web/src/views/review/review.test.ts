@@ -44,7 +44,7 @@ describe("rows", () => {
 describe("ranges", () => {
   const [one, removed, added, three] = FILE.hunks[0]!.lines;
 
-  it("grow on one side and begin anew on the other", () => {
+  it("grow on one side and start over on the other", () => {
     const range = extended(oneLine(one!), three!);
     expect(range).toEqual({ side: "new", start: 1, end: 3 });
     expect(rangeName(range!)).toBe("lines 1–3");

@@ -44,7 +44,7 @@ export function bannerOf(session: Session, state: SessionState, onFork: () => vo
     return {
       tone: "failed",
       icon: <CircleX aria-hidden />,
-      text: "This session failed and can’t continue. Fork it to go on from here.",
+      text: "This session failed and can’t continue. Fork it to continue from here.",
       actions: [{ label: "Fork", run: onFork }],
     };
   if (session.archived)

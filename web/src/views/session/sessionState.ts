@@ -11,7 +11,7 @@ export interface SessionState {
   held: boolean;
   /** The limit of the agent's account that the turn waits for, if it is parked and no person is asked about it. */
   parked: ParkedTask | null;
-  /** The queue is paused and holds prompts back; an empty one goes on with the next prompt. */
+  /** The queue is paused and holds prompts back; an empty one continues with the next prompt. */
   paused: boolean;
   ended: boolean;
   /** The session failed and cannot be resumed, not even with a prompt. */

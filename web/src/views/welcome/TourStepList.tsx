@@ -35,7 +35,7 @@ export function TourStepList({ rootId, prompts, tree, at }: Props) {
               {state === "done" ? (
                 <CircleCheck aria-label="Done" />
               ) : state === "running" && waitsForUser(tree) ? (
-                <Hand aria-label="Waits for your approval" className={css.waits} />
+                <Hand aria-label="Needs your approval" className={css.waits} />
               ) : state === "running" ? (
                 <LoaderCircle aria-label="In progress" className={css.spin} />
               ) : (

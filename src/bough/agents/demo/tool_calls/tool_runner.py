@@ -73,7 +73,7 @@ class ToolRunner:
         """Calls a tool of an MCP server and says its result."""
         raw_input = {"tool": name, "arguments": arguments}
         tool = self._announce(title=f"MCP tool {name}", name=name, kind="other", rawInput=raw_input)
-        # In a thread: the import takes about a second, and other turns must go on.
+        # In a thread: the import takes about a second, and other turns must continue.
         await asyncio.to_thread(importlib.import_module, "mcp.client")
         from bough.agents.demo.tool_calls import mcp_calls
 
@@ -109,8 +109,8 @@ class ToolRunner:
         return self.current
 
     async def _permit(self, tool: ToolCall, action: Action, *, protected: bool = False) -> bool:
-        """Returns whether the tool call may go on. If not, reports it as failed, with the reason. Protected paths are
-        always asked about."""
+        """Returns whether the tool call may continue. If not, reports it as failed, with the reason. Protected paths
+        are always asked about."""
         state = self._file.state()
         decision = decide(state.mode, action)
         kind: str = tool.fields["kind"]

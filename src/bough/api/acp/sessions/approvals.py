@@ -209,7 +209,7 @@ class ApprovalRequests:
     async def _ask_question(
         self, approval: Approval, shown_in: str, call_id: str | None, child: Session | None
     ) -> None:
-        """Asks a question, and once more for each answer that does not fit it."""
+        """Asks a question, and again for each answer that does not fit it."""
         params = create_elicitation(approval, shown_in, call_id, child)
         message = params["message"]
         for _ in range(MOST_TRIES):

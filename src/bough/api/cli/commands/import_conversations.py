@@ -103,7 +103,7 @@ def _chosen(listed: list[Json], text: str) -> Json:
 
 
 def _import_all(ctx: CommandContext, listed: list[Json]) -> int:
-    """Imports conversations one after the other, and goes on after one that is refused."""
+    """Imports conversations one after the other, and continues after one that is refused."""
     imported: list[Json] = []
     refused: list[Json] = []
     for number, row in enumerate(listed, 1):

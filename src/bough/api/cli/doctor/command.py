@@ -124,7 +124,7 @@ def _find_held(configured: Settings) -> list[HeldAgent]:
         except Internal:
             raise
         except (BoughError, OSError) as error:
-            # They can be ended all the same; another check reports what is wrong with the database.
+            # They can still be ended; another check reports what is wrong with the database.
             output.note(f"Cannot read the sessions of these agents from the database: {error}")
     return held
 

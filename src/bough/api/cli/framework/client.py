@@ -44,7 +44,7 @@ class Response:
 
 
 class Client:
-    """Calls the server, which is looked up anew for each request."""
+    """Calls the server, which is looked up for each request."""
 
     def __init__(self, target: ServerTarget) -> None:
         self.target = target

@@ -20,11 +20,11 @@ MakeRoom = Annotated[
 
 
 def note_made_room(answer: Json) -> None:
-    """Names the session that was completed to make room for another, if there was one, and how to go on with it."""
+    """Names the session that was completed to make room for another, if there was one, and how to continue with it."""
     ended: Json | None = answer.get("madeRoom")
     if ended is None:
         return
     short_id, title = short(ended["id"]), brief(ended["title"], 40)
     name = f"{short_id} ({title})" if title else short_id
     output.note(f"To make room, completed session {name}, last active {ago(ended['idleSince'])}.")
-    output.note(f"To go on with it: bough session prompt {short_id} --resume TEXT")
+    output.note(f"To continue with it: bough session prompt {short_id} --resume TEXT")

@@ -58,7 +58,7 @@ async def _attached(client: Client, terminal_id: str) -> int | None:
         if closed.rcvd is not None and closed.rcvd.code >= REFUSED:
             raise Conflict("terminal_refused", closed.rcvd.reason) from closed
         raise NotFound(
-            "connection_lost", "The connection was lost. The terminal goes on; attach to it again."
+            "connection_lost", "The connection was lost. The terminal keeps running; attach to it again."
         ) from closed
     except OSError as error:
         raise client.target.not_running() from error

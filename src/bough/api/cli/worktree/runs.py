@@ -35,10 +35,10 @@ def run(
     ] = 0,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log until it ends.")] = False,
 ) -> int:
-    """Run a command in a worktree, such as a development server. It goes on without this command and the server.
+    """Run a command in a worktree, such as a development server. It keeps running without the server.
 
     It learns its ports from BOUGH_PORT, BOUGH_PORT_1, …, and the one to serve at from PORT. A command of the repo runs
-    in the sandbox, once a person has allowed it (bough repo config); one that you type runs without.
+    in the sandbox, once a person has allowed it (bough repo config); one that you type runs outside the sandbox.
     """
     if command is not None and name is not None:
         raise typer.BadParameter("Give either a NAME or --command.")
@@ -105,7 +105,7 @@ def log(
     ctx: CommandContext,
     worktree: WorktreeId,
     name: Name = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the command ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the command ends.")] = False,
 ) -> int:
     """Print the end of a command's log: of the one that runs in a worktree, or the last that ended there."""
     rows: list[Json] = ctx.client.get("/api/runs", worktreeId=worktree).value["runs"]
@@ -117,6 +117,16 @@ def log(
         return _follow(ctx, row["id"])
     ctx.show(ctx.client.get(path("runs", row["id"], "log")), lambda answer: output.line(clean(answer["text"]).rstrip()))
     return DONE
+
+
+def preview(ctx: CommandContext, worktree: WorktreeId, name: Name = None) -> None:
+    """Print the address at which a browser on the server's machine previews what a command serves."""
+    rows: list[Json] = ctx.client.get("/api/runs", worktreeId=worktree).value["runs"]
+    running = [row for row in rows if row["state"] == "running" and (name is None or _is_named(row, name))]
+    if not running:
+        raise NotFound("run_not_found", "No such command runs in this worktree. To list them: bough worktree runs")
+    row = next((row for row in reversed(running) if row["answers"]), running[-1])
+    ctx.show(ctx.client.post(path("runs", row["id"], "preview")), lambda answer: output.line(answer["url"]))
 
 
 def _is_named(row: Json, name: str) -> bool:

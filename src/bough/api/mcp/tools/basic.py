@@ -15,7 +15,9 @@ from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
+from bough.core.worktrees.session_folders import check_session_folder
 from bough.errors import Invalid, NotFound
+from bough.git.worktrees import no_worktrees
 from bough.model.call import Claim
 from bough.model.repo import Repo, Worktree
 from bough.model.session import CallbackConfig, PermissionMode, Session
@@ -86,14 +88,28 @@ async def _request(
     )
 
 
+async def _unknown_folder(ctx: ToolContext, folder: str) -> tuple[str, bool]:
+    """Returns the folder that a session in `folder` would have registered, and whether that is a git repository.
+    Refuses at once what would be refused after a person has been asked."""
+    settings = ctx.services.settings
+    check_session_folder(
+        ctx.caller,
+        resolve_inside(settings.root_path, folder, data=settings.data_path),
+        settings.data_path,
+        confirmed=False,
+    )
+    path, inspected = await ctx.services.repos.preview_add(ctx.caller, folder)
+    return str(path), inspected.kind == "git"
+
+
 async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
     repo, _ = await _find_folder(ctx, params.working_dir)
+    reason_to_ask = None
     if repo is None and ctx.caller.kind == "session":
-        raise NotFound(
-            "folder_unknown",
-            f"{params.working_dir} is not in a repo that Bough knows; agor_repos_list lists them. A person can "
-            "register it with `bough repo add`.",
-        )
+        folder, is_git = await _unknown_folder(ctx, params.working_dir)
+        if params.worktree is not None and not is_git:
+            raise no_worktrees(folder)
+        reason_to_ask = f"It would register {folder} as a repo, which agents can then create sessions in."
     request = await _request(ctx, params, None, None)
     ctx.services.sessions.check(ctx.caller, request)
     where = params.working_dir
@@ -102,13 +118,29 @@ async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
     title = f"Create session {params.name!r} in {where}?"
     repo_id = repo.id if repo else None
     sets_up = params.worktree is not None
-    return Claim(title=title, mode=params.permission_mode, agent=request.agent, repo=repo_id, sets_up=sets_up)
+    return Claim(
+        title=title,
+        mode=params.permission_mode,
+        agent=request.agent,
+        repo=repo_id,
+        sets_up=sets_up,
+        reason_to_ask=reason_to_ask,
+    )
 
 
 async def _create(ctx: ToolContext, params: CreateSession) -> dict[str, Any]:
-    services = ctx.services
     known_repo, known_worktree = await _find_folder(ctx, params.working_dir)
-    repo = known_repo or await services.repos.add(ctx.caller, params.working_dir)
+    if known_repo is not None:
+        return await _create_in(ctx, params, known_repo, known_worktree)
+    # For a session, a person has decided about this.
+    async with ctx.services.repos.added_for(ctx.caller, params.working_dir) as repo:
+        return await _create_in(ctx, params, repo, None)
+
+
+async def _create_in(
+    ctx: ToolContext, params: CreateSession, repo: Repo, known_worktree: Worktree | None
+) -> dict[str, Any]:
+    services = ctx.services
     # With a new worktree, the session does not work in the named one.
     worktree = known_worktree.id if known_worktree and params.worktree is None else None
     folder = None

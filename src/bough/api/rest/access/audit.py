@@ -39,7 +39,7 @@ async def list_audit(
     limit: Limit = LIMIT,
     offset: Offset = 0,
 ) -> AuditList:
-    # A purged session is still in the trail, so a full id need not exist any more.
+    # A purged session is still in the trail, so a full id need not exist anymore.
     full_id = await whole_id(services, "sessions", session_id) if session_id is not None else None
     page = await services.audit.list(AuditFilter(user, action, full_id, since, until), limit, offset, after)
     return AuditList(page.rows, page.total, page.limit, page.offset)

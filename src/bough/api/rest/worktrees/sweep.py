@@ -20,7 +20,7 @@ async def get_disk_use(
     services: Services,
     wait: Annotated[
         float,
-        QueryParameter(ge=0, le=LONGEST_WAIT, description="Wait so many seconds for a measurement under way."),
+        QueryParameter(ge=0, le=LONGEST_WAIT, description="Seconds to wait for a measurement that is under way."),
     ] = 0,
 ) -> DiskUse:
     return await services.disk.read(wait)

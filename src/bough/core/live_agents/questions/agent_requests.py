@@ -51,7 +51,7 @@ def read_notice(params: msgspec.Raw) -> _Notice:
         return _Notice()
 
 
-# The results of requests that nobody decides any more.
+# The results of requests that nobody decides anymore.
 _CANCELLED: dict[bool, dict[str, Any]] = {False: {"outcome": {"outcome": "cancelled"}}, True: {"action": "cancel"}}
 
 

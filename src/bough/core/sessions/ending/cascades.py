@@ -84,7 +84,7 @@ class Cascades:
             return await self._run(caller, session_id, verb, force)
 
     def _once(self, caller: Caller) -> AbstractAsyncContextManager[Any]:
-        """Returns a lock by which a repeated request waits for the first. Otherwise that one could go on after the
+        """Returns a lock by which a repeated request waits for the first. Otherwise that one could continue after the
         second was answered, and stop what the caller has resumed since."""
         if caller.idempotency_key is None:
             return nullcontext()

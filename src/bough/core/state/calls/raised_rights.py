@@ -56,6 +56,12 @@ async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Ses
 
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
+    """Returns why a person decides about a claim, whatever is remembered; None if it needs nobody."""
+    reasons = (claim.reason_to_ask, await _exceeds(tx, catalog, session, claim, target))
+    return " ".join(reason for reason in reasons if reason is not None) or None
+
+
+async def _exceeds(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
     """Returns why a claim exceeds the rights of its caller; None if it does not."""
     mode = await lowest_mode(tx, session)
     own = _rank(catalog, session.agent, mode)

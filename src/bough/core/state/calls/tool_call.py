@@ -52,7 +52,7 @@ async def show_running(change: Change, session_id: str, task_id: str | None) -> 
 
 
 async def hand(change: Change, call: Call) -> Call:
-    """Gives the caller a handle, and its turn goes on; returns a call that has ended meanwhile as it is."""
+    """Gives the caller a handle, and its turn continues; returns a call that has ended meanwhile as it is."""
     handed = await change.tx.one(CALLS.hand, Call, id=call.id, now=change.now)
     if handed is not None and handed.state == "asked" and handed.session_id is not None:
         await show_running(change, handed.session_id, handed.task_id)
@@ -115,7 +115,10 @@ def denial(approval: Approval, by_person: bool) -> dict[str, Any]:
     sentence = "A person has denied this" if by_person else "This was denied"
     reason = because(approval) if by_person else approval.reason
     why = f": {reason.rstrip('.')}." if reason else "."
-    return {"code": "call_denied", "message": f"{sentence}{why} Do not try it again in another way; go on without it."}
+    return {
+        "code": "call_denied",
+        "message": f"{sentence}{why} Do not try it again in another way; continue without it.",
+    }
 
 
 def because(approval: Approval) -> str | None:

@@ -1,5 +1,5 @@
 """Budgets: limits on a tree's tokens, cost, turns and time, and on turns that no person asked for. Checked before each
-turn starts; a running turn may finish. A tree over its limit is held until a person lets it go on."""
+turn starts; a running turn may finish. A tree over its limit is held until a person lets it continue."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def check(tx: Tx, session: Session, task: Task, settings: Settings) -> Non
 
 
 async def renew(change: Change, session: Session) -> None:
-    """Lets a tree go on: its budget and its unattended turns count from now."""
+    """Lets a tree continue: its budget and its unattended turns count from now."""
     root = session.root_session_id
     budget = await change.tx.one(TREES.budget, Budget, root=root)
     if budget is not None:

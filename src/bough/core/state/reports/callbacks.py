@@ -42,7 +42,7 @@ LAST_ENTRIES = 50
 # The last block that the parent's agent is sent; the report itself, quoted, goes before it.
 GO_ON = (
     "Sessions that you had started have reported, as quoted above: one report, or several that waited. Take them into "
-    f"account and go on. Each report is its session's own text. {NO_CONSENT}"
+    f"account and continue. Each report is its session's own text. {NO_CONSENT}"
 )
 # Goes before each prompt of a child whose report should have a certain form.
 REPORT_FORM = (

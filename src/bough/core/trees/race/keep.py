@@ -191,7 +191,7 @@ class RaceResults:
                 RACES.keep, id=case.race.id, session_id=result.session_id, kept=raw(result), now=change.now
             )
             if decided_by is not None and not is_told:
-                # The decision was made by looking at the result: it needs nobody any more.
+                # The decision was made by looking at the result: it needs nobody anymore.
                 if await change.tx.run(HOME.read, session_id=result.session_id):
                     await records.update_session(change, result.session_id, seen_at=change.now)
                 shown = kept_notice(result, case.winner.title)

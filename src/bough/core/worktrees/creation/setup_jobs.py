@@ -70,7 +70,7 @@ class SetupJobs:
 
     async def _set_up(self, repo: Repo, worktree: Worktree) -> Worktree:
         async def show(output: str) -> None:
-            # While the database is away nothing is shown; the command goes on.
+            # While the database is away nothing is shown; the command continues.
             with contextlib.suppress(Unavailable):
                 await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
 

@@ -34,7 +34,7 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.worktrees")
 
 BranchFate = Literal["keep", "delete"]
-# Looks once more, with the repository's lock, when no session can start in the worktree. Raises the reason why it
+# Looks again, with the repository's lock, when no session can start in the worktree. Raises the reason why it
 # must stay, or returns the commit at which its branch may be deleted, if any.
 LastLook = Callable[[], Awaitable[str | None]]
 # Ends the terminals and runs in a worktree, by its id.
@@ -195,7 +195,7 @@ class Removal:
             if error := refusals.dirty(row, lost):
                 raise error
             await self._end_programs(row.id)
-            # Without force git checks once more; but it never removes submodules without force.
+            # Without force git checks again; but it never removes submodules without force.
             await git.remove(repo.path, row.path, force=lost.submodules)
             return None
         await self._end_programs(row.id)
@@ -285,7 +285,7 @@ async def _claim(change: Change, worktree_id: str, force: bool) -> Worktree:
 
 
 async def _is_gone(repo: Repo, row: Worktree) -> bool:
-    """Tells whether neither the folder nor git has the worktree any more."""
+    """Tells whether neither the folder nor git has the worktree anymore."""
     try:
         return not is_there(row.path) and await git.find_worktree(repo.path, row.path) is None
     except BoughError:

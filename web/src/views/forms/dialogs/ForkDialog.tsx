@@ -27,7 +27,7 @@ export interface ForkDialogProps {
 }
 
 export function ForkDialog(props: ForkDialogProps) {
-  // Mounted anew each time it opens.
+  // Remounted each time it opens.
   return props.open ? <ForkForm {...props} /> : null;
 }
 

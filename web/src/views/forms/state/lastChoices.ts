@@ -20,7 +20,7 @@ export function rememberedChoices(repoId: string | null): Partial<Draft> {
   if (!last) return {};
   const directory: WorkingDirectory =
     last.place === "new" ? { kind: "new", branch: "", path: "", base: "", ignored: false } : { kind: "own" };
-  // A mode that never asks is chosen anew each time.
+  // A mode that never asks is chosen again each time.
   return { agent: last.agent, mode: last.mode && neverAsks(last.mode) ? null : last.mode, directory };
 }
 

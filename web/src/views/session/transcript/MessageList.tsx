@@ -84,7 +84,7 @@ export function MessageList({
   const content = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const isFork = Boolean(session.forkedFromSessionId);
-  // As text: a new list of tasks comes with every event, and building the rows anew costs.
+  // As text: a new list of tasks comes with every event, and rebuilding the rows costs time.
   const removed = useMemo(
     () => [...tasks.values()].flatMap((task) => (wasRemovedFromQueue(task) ? [task.id] : [])).join(),
     [tasks],

@@ -15,7 +15,7 @@ export const FOLD_HEIGHT = 44;
 const GAP = { along: 132, across: 28 };
 /** On a phone, sessions are stacked like a list. */
 const STEP = { x: 32, y: 24 };
-/** A title has two lines of at least so many characters; more lines make its node higher. */
+/** A title has two lines of at least this many characters; more lines make its node higher. */
 const LETTERS = 27;
 const LINES = 2;
 const LINE_HEIGHT = 17;

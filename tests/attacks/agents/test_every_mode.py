@@ -94,8 +94,8 @@ async def test_what_no_mode_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
             async def settled(session: str = session) -> dict[str, str] | None:
                 pending = (await client.get(f"/api/approvals?sessionId={session}&status=pending"))["approvals"]
-                said = " ".join(await client.texts(session)).split()
-                answers = dict(text.split("=") for text in said)
+                words = " ".join(await client.texts(session)).split()
+                answers = dict(text.split("=") for text in words)
                 is_whole = len(answers) + len(pending) == len(uses)
                 return {name: answers.get(str(n), "asked") for n, name in enumerate(uses)} if is_whole else None
 

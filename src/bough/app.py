@@ -47,6 +47,7 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import ScheduleRuns
@@ -201,6 +202,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktrees=worktrees,
         terminals=terminals,
         runs=runs,
+        previews=Previews(store, settings),
         finishing=finishing,
         checks=checks,
         check_poller=CheckPoller(checks, settings),

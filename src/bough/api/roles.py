@@ -127,6 +127,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/reviews/{kind}/{subject_id}/comments
         POST /api/reviews/{kind}/{subject_id}/send
         PUT /api/reviews/{kind}/{subject_id}/viewed
+        POST /api/runs/{run_id}/preview
         POST /api/runs/{run_id}/stop
         POST /api/schedules
         PATCH /api/schedules/{schedule_id}

@@ -37,6 +37,7 @@ from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
@@ -99,6 +100,7 @@ class Services:
     worktrees: Worktrees
     terminals: Terminals
     runs: Runs
+    previews: Previews
     finishing: Finishing
     cleanups: Cleanups
     sweeps: Sweeps

@@ -275,3 +275,6 @@ export const startRun = (worktreeId: string, body: Schemas["NewRun"]) =>
   dataOf(api.POST("/api/worktrees/{worktreeId}/runs", { params: { path: { worktreeId } }, body }));
 export const stopRun = (runId: string) =>
   dataOf(api.POST("/api/runs/{runId}/stop", { params: { path: { runId } }, body: undefined }));
+/** Returns the address at which a browser on the server's machine sees what a run serves. */
+export const previewRun = (runId: string) =>
+  dataOf(api.POST("/api/runs/{runId}/preview", { params: { path: { runId } }, body: undefined }));

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bough.core.conversations.listing import ConversationLists
-from bough.model.conversation import Conversation
+from  import Conversation
 from tests.support.outside import demo_chat
 from tests.support.server import Running, serving
 
@@ -73,7 +73,7 @@ async def test_two_imports_at_once(server: Running) -> None:
 
 
 async def test_a_repeat_that_overtakes_its_request(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, H1: A request that is repeated with its key while it still runs gets the same answer, whichever ends first."""
+    """A4, H1: A request that is repeated with its key while it still runs gets the same answer, in any order."""
     repo = server.repo()
     await demo_chat(server.data / "demo", repo, "[[say hello]]")
     (conversation,) = await held(server)

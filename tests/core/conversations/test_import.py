@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bough.core.conversations.listing import ConversationLists
-from  import Conversation
+from bough.model.agents.conversation import Conversation
 from tests.support.outside import demo_chat
 from tests.support.server import Running, serving
 

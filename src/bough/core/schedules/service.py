@@ -169,7 +169,7 @@ class Schedules:
             if columns.keys() & {"prompt", "template"}:
                 columns["created_by"] = raw(_author(caller))
             columns |= self._timing(before, changes, change.now)
-            fresh = await _update(change, before.id, columns)
+            fresh = await _update(change, before.id, columns) if columns else before
             change.audit(caller, "schedule.changed", session_id=fresh.session_id, subject_id=fresh.id)
             return await emit(change, "schedule.patched", fresh)
 
@@ -180,7 +180,8 @@ class Schedules:
     def _timing(self, before: Schedule, changes: dict[str, Any], moment: str) -> dict[str, Any]:
         """Returns the changed columns about times and pauses."""
         columns: dict[str, Any] = {}
-        if changes.keys() & {"cron", "at", "timezone"}:
+        # What is sent again as it was says nothing new: a single time that has passed is no error then.
+        if any(changes[name] != getattr(before, name) for name in ("cron", "at", "timezone") if name in changes):
             cron = changes.get("cron", None if "at" in changes else before.cron)
             at = changes.get("at", None if "cron" in changes else before.at)
             timing = checked_timing(cron, at, changes.get("timezone", before.timezone), moment)

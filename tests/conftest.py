@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import postgres
+from tests.support import postgres, reaper
 from tests.support.server import SANDBOX, Running, serving
 
 # Also for servers that tests start in other ways; `tests.support.server` says why.
@@ -29,6 +30,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Declares `cache_dir` if pytest runs without its cache: `--strict-config` refuses settings of absent plugins."""
     if not pluginmanager.has_plugin("cacheprovider"):
         parser.addini("cache_dir", "unused")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_stays(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Ends what tests left running with this process, even if it is killed."""
+    mark = os.environ[reaper.MARK] = uuid.uuid4().hex
+    with reaper.reaping(tmp_path_factory.getbasetemp(), mark):
+        yield
 
 
 @pytest.fixture

@@ -40,11 +40,14 @@ from bough.core.live_agents.agent_pool import AgentPool
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
+from bough.core.overview.sidebar import Sidebars
 from bough.core.overview.tour import Tours
+from bough.core.overview.usage import UsageReports
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import ScheduleRuns
@@ -199,6 +202,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktrees=worktrees,
         terminals=terminals,
         runs=runs,
+        previews=Previews(store, settings),
         finishing=finishing,
         checks=checks,
         check_poller=CheckPoller(checks, settings),
@@ -250,6 +254,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         calls=calls,
         trees=Trees(store),
         homes=StartPages(store),
+        sidebars=Sidebars(store),
+        usage=UsageReports(store),
         cards=Cards(store),
         tours=Tours(store, settings, repos, worktrees, cascades),
         waiting=Waiting(store),

@@ -224,6 +224,15 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
             extra={"expected": "a range of at least ten ports, such as 20000-29999"},
         ),
     ] = "20000-29999"
+    preview_port: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65535,
+            description="Port of this machine at which what runs in worktrees is previewed; 0 picks a free one and "
+            "remembers it in the data folder.",
+        ),
+    ] = 0
     max_runs: Annotated[
         int, Meta(ge=0, description="Maximum number of commands that run in worktrees; 0 lets nobody run one.")
     ] = 32

@@ -15,8 +15,16 @@ from typing import Any
 import httpx
 
 from bough.model.task import MOVES, TERMINAL
-from tests.kill.calls import MODES as CALLER_MODES
-from tests.kill.calls import Caller
+from tests.kill.scripts import nudges
+from tests.kill.scripts.calls import MODES as CALLER_MODES
+from tests.kill.scripts.calls import Caller
+from tests.kill.scripts.finishing import Finishing
+from tests.kill.scripts.imports import Imports
+from tests.kill.scripts.nudges import Nudges
+from tests.kill.scripts.parking import Parking
+from tests.kill.scripts.restores import Restores
+from tests.kill.scripts.script import CheckedScript
+from tests.kill.scripts.terminals import Terminals
 from tests.kill.traffic import Ledger, Script, add_agents
 from tests.kill.victims import Victims
 from tests.support.eventually import eventually
@@ -48,6 +56,10 @@ CLOCK_JUMP = 600
 TRANSACTIONS = 120
 # The database cannot be reached or fails: the same call can succeed later.
 UNAVAILABLE = 503
+# The agent that had to answer was killed.
+AGENT_FAILED = 502
+# Each plays once, in a repository of its own, and has a check of its own.
+CHECKED: tuple[type[CheckedScript], ...] = (Parking, Nudges, Restores, Finishing, Terminals, Imports)
 # A server with nothing to do never reaches that transaction, and is killed instead.
 PATIENCE = 3.0
 
@@ -69,7 +81,7 @@ class KillRun:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        flags = ("--max-sessions", "5000", "--max-agents", str(AGENTS), "--max-deaths", "100000")
+        flags = ("--max-sessions", "5000", "--max-agents", str(AGENTS), "--max-deaths", "100000", *nudges.FLAGS)
         self.server = ServerProcess(
             self.folder / "data",
             self.folder / "work",
@@ -77,11 +89,12 @@ class KillRun:
             module="tests.support.faults.crashing_server",
         )
         # Every server of the run has this; one that is to fail has more.
-        self._env = {TORN_KEEPERS: "yes"} | (self.disk.env if self.disk is not None else {})
+        self._env = {TORN_KEEPERS: "yes", "SHELL": "/bin/sh"} | (self.disk.env if self.disk is not None else {})
         self.server.env = self._env
         self._victims = Victims(self.server.data, self.random, self.proxy, self.postgres, self.disk)
         add_agents(self.server.data)
         self.callers = [Caller(mode, self.seed, self.server.root, self._call) for mode in CALLER_MODES]
+        self.checked = [kind(self.server, self._call) for kind in CHECKED]
 
     async def play(self) -> None:
         """Plays all scripts while processes are killed, then waits until everything is drained."""
@@ -104,7 +117,13 @@ class KillRun:
                 work.create_task(self._script(f"tree{number}").grow(1 + self.rounds // ROUNDS_PER_TREE))
             for caller in self.callers:
                 work.create_task(caller.play())
+            for script in self.checked:
+                work.create_task(self._play(script))
             work.create_task(self._kill())
+
+    async def _play(self, script: CheckedScript) -> None:
+        with self.timed(script.name):
+            await script.play()
 
     async def _end(self) -> None:
         """Waits until everything is drained, and leaves a server whose database works."""
@@ -143,7 +162,8 @@ class KillRun:
                     headers = {"Idempotency-Key": key} if key else {}
                     answer = await client.http.request(method, path, json=body, headers=headers)
                     if answer.status_code != UNAVAILABLE and not _is_of_the_disk(answer):
-                        assert answer.status_code < (500 if may_refuse else 400), f"{method} {path}: {answer.text}"
+                        refused = may_refuse and (answer.status_code < 500 or answer.status_code == AGENT_FAILED)
+                        assert refused or answer.status_code < 400, f"{method} {path}: {answer.text}"
                         return answer.json()
             await asyncio.sleep(0.05)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bough.core.state.reports.callbacks import GO_ON
 from bough.core.transcripts import replay
-from bough.core.turns.continuation_prompt import CONTINUE, quoted
+from bough.core.turns.continuation_prompt import AFTER_LIMIT, CONTINUE, quoted
 
 Json = dict[str, Any]
 
@@ -31,10 +31,8 @@ class Turn:
 
     def concerns(self, prompt: str, source: str) -> bool:
         """Tells whether this is the prompt itself or a continuation that quotes it."""
-        return self.carries(prompt, source) or self.blocks[-2:] == [
-            quoted(prompt),
-            CONTINUE,
-        ]
+        continued = self.blocks[-2:-1] == [quoted(prompt)] and self.blocks[-1] in (CONTINUE, AFTER_LIMIT)
+        return continued or self.carries(prompt, source)
 
     @property
     def past(self) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.kill.calls import check_calls
 from tests.kill.check_schedules import check_schedules
 from tests.kill.check_sessions import check_sessions
 from tests.kill.check_steering import check_steering
 from tests.kill.check_trees import check_trees
 from tests.kill.kill_run import KillRun
+from tests.kill.scripts.calls import check_calls
 from tests.kill.victims import processes
 from tests.support import postgres
 from tests.support.faults.disk_faults import FaultyDisk, compiler
@@ -48,11 +48,14 @@ async def run(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[
 
 @pytest.mark.timeout(300 + 60 * ROUNDS)
 async def test_nothing_is_lost_and_nothing_is_done_twice(run: KillRun) -> None:
-    """Q3, Q4, Q8, J1, B1–B6, T3, O2: Prompts, approvals, transcripts, schedules, branches with their worktrees,
-    reports, side answers and cascades survive kills of server, keepers and agents."""
+    """Q3, Q4, Q6, Q8, J1, B1–B6, T3, T7, W4, F7, H1, Y1, O2: Prompts, approvals, questions, transcripts, schedules,
+    parked turns, nudges, branches with their worktrees, reports, side answers, cascades, restores, finished work,
+    imports and terminals survive kills of server, keepers and agents."""
     await run.play()
     with run.timed("checks"):
         async with run.server.client() as client:
+            for script in run.checked:
+                await script.check(client)
             await check_sessions(run, client)
             await check_steering(run, client)
             await check_schedules(run, client)

@@ -24,7 +24,8 @@ _ROUTES: dict[Needed, str] = {
         GET /api/health
         POST /sign-in
     """,
-    # Reads everything except the audit trail and other people's tokens. Revokes and replaces its own.
+    # Reads everything except the audit trail and other people's tokens. Revokes and replaces its own, and
+    # pins sessions for itself.
     "viewer": """
         GET /metrics
         GET /openapi
@@ -86,6 +87,10 @@ _ROUTES: dict[Needed, str] = {
         GET /api/sessions/{session_id}/transcript
         GET /api/sessions/{session_id}/tree
         GET /api/settings
+        GET /api/sidebar
+        GET /api/usage
+        PUT /api/sessions/{session_id}/pin
+        DELETE /api/sessions/{session_id}/pin
         GET /api/tasks
         GET /api/tasks/{task_id}
         GET /api/tasks/{task_id}/diff
@@ -122,6 +127,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/reviews/{kind}/{subject_id}/comments
         POST /api/reviews/{kind}/{subject_id}/send
         PUT /api/reviews/{kind}/{subject_id}/viewed
+        POST /api/runs/{run_id}/preview
         POST /api/runs/{run_id}/stop
         POST /api/schedules
         PATCH /api/schedules/{schedule_id}
@@ -141,6 +147,7 @@ _ROUTES: dict[Needed, str] = {
         POST /api/sessions/{session_id}/race
         POST /api/sessions/{session_id}/resume
         POST /api/sessions/{session_id}/seen
+        POST /api/sessions/{session_id}/unseen
         POST /api/sessions/{session_id}/spawn
         POST /api/sessions/{session_id}/stop
         POST /api/sessions/{session_id}/terminal-command

@@ -30,11 +30,14 @@ from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
+from bough.core.overview.sidebar import Sidebars
 from bough.core.overview.tour import Tours
+from bough.core.overview.usage import UsageReports
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
 from bough.core.review.service import Reviews
+from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
@@ -97,6 +100,7 @@ class Services:
     worktrees: Worktrees
     terminals: Terminals
     runs: Runs
+    previews: Previews
     finishing: Finishing
     cleanups: Cleanups
     sweeps: Sweeps
@@ -148,6 +152,8 @@ class Services:
     calls: Calls
     trees: Trees
     homes: StartPages
+    sidebars: Sidebars
+    usage: UsageReports
     cards: Cards
     tours: Tours
     waiting: Waiting

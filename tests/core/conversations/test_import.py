@@ -6,6 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from bough.core.conversations import history_files
+from bough.core.conversations.read_turns import stated_cost
+from bough.core.state.task_ended import MOST_COST
 from tests.support.outside import demo_chat
 from tests.support.server import Running, serving
 
@@ -144,6 +149,26 @@ async def test_a_conversation_goes_on_outside(server: Running) -> None:
     assert [text.strip() for text in texts[place + 1 : place + 3]] == ["[[say outside]]", "outside"]
     # Nothing is added twice.
     assert (await server.client.post(f"/api/sessions/{session['id']}/catch-up"))["turns"] == 0
+
+
+async def test_a_turn_begins_whatever_was_written_outside(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H3: An agent's files hold what it likes; whatever goes wrong with them, the next prompt is carried out."""
+    repo = await server.client.repo(server.repo())
+    session = await server.client.session(repo["id"])
+    await server.client.ask(session["id"], "[[say one]]")
+
+    def break_down(*_: object) -> int:
+        raise OverflowError("int too large to convert to float")
+
+    monkeypatch.setattr(history_files, "prompts_since", break_down)
+    await server.client.ask(session["id"], "[[say two]]")
+    assert (await server.client.texts(session["id"]))[-1] == "two"
+
+
+@pytest.mark.parametrize(("stated", "spent"), [(0.5, 0.5), (10**400, MOST_COST), (-1, 0.0), (None, 0.0), ("1", 0.0)])
+def test_any_stated_cost_is_bounded(stated: object, spent: float) -> None:
+    """H2: A cost that no float can hold is the most that is counted."""
+    assert stated_cost({"usage_update": {"cost": {"amount": stated}}}) == spent
 
 
 async def test_catching_up_by_hand(server: Running) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from bough.core.overview import home as module
 from bough.core.overview import tour as tour_module
-from bough.core.overview.home import MOST, day_began, first_line
+from bough.core.overview.home import MOST, day_began
+from bough.core.overview.session_rows import first_line
 from bough.errors import Denied, Invalid
 from bough.git.paths import is_folder
 from bough.model.session import Caller

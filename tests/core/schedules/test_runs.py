@@ -12,6 +12,8 @@ import pytest
 
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import MOST_FAILURES, ScheduleRuns
+from bough.core.store.sql import SCHEDULES
+from bough.core.store.transactions import Change
 from bough.errors import Unavailable
 from bough.model.session import Caller
 from bough.model.values.times import now, parse, written
@@ -232,6 +234,31 @@ async def _is_over(server: Running, session_id: str) -> bool:
     return all(task["status"] == "completed" for task in tasks)
 
 
+async def test_a_schedule_that_is_over_can_be_edited(server: Running) -> None:
+    """J4: A form sends the times again as they were; that they have passed refuses no other change."""
+    session_id = await open_session(server)
+    at = written(parse(now()) + timedelta(minutes=30))
+    schedule = await add(server, sessionId=session_id, cron=None, at=at)
+    clock = FalseClock(server)
+    await clock.move(minutes=31)
+    later = written(parse(now()) + timedelta(days=1))
+    path = f"/api/schedules/{schedule['id']}"
+    sent = {"at": schedule["at"], "timezone": schedule["timezone"]}
+    await server.services.store.write(lambda change: _pass(change, schedule["id"]))
+    past = await server.client.get(path)
+    edited = await server.client.call("PATCH", path, json={**sent, "at": past["at"], "prompt": "[[say more]]"})
+    assert (edited["prompt"], edited["nextAt"]) == ("[[say more]]", None)
+    unchanged = await server.client.call("PATCH", path, json={"timezone": schedule["timezone"]})
+    assert unchanged["prompt"] == "[[say more]]"
+    again = await server.client.call("PATCH", path, json={"at": later})
+    assert again["nextAt"] == later
+
+
+async def _pass(change: Change, schedule_id: str) -> None:
+    query = SCHEDULES.patch.with_(set="at = :at")
+    await change.tx.run(query, id=schedule_id, at="2026-01-01T00:00:00.000000Z", now=change.now)
+
+
 class Killed(BaseException):
     """Stands for the end of the server."""
 
@@ -315,3 +342,18 @@ async def test_runs_are_numbered_beyond_the_history(
             await clock.move(hours=1)
         assert [prompt for prompt, _ in await prompts(server, session_id)] == [f"[[say {n}]]" for n in range(1, 5)]
         assert [run["number"] for run in await runs(server, schedule)] == [3, 4]
+
+
+async def test_a_time_that_passes_while_it_is_stored(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J1: A single time that was accepted, and passes before the database has stored it, is run once. A repeat of the
+    request is answered although its time has passed by then."""
+    clock = FalseClock(server)
+    session_id = await open_session(server)
+    passed = written(parse(now()) - timedelta(minutes=1))
+    body = {"prompt": "[[say late]]", "at": passed, "sessionId": session_id, "idempotencyKey": "k"}
+    with monkeypatch.context() as slow:
+        slow.setattr("bough.core.schedules.service.now", lambda: written(parse(passed) - timedelta(minutes=1)))
+        schedule = await server.client.post("/api/schedules", body)
+    assert await server.client.post("/api/schedules", body) == schedule
+    await clock.move(minutes=1)
+    assert [(run["slot"], run["status"]) for run in await runs(server, schedule)] == [(passed, "started")]

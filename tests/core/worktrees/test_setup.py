@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pathspec import GitIgnoreSpec
 
+from bough.core.worktrees.config import include
 from bough.core.worktrees.creation import setup
 from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
@@ -33,6 +37,23 @@ def ended(pid: int) -> bool:
         return "\nState:\tZ" in at(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+async def test_matching_files_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R1: Patterns are compared with each of perhaps hundreds of thousands of files beside the event loop."""
+    repo = make_repo(tmp_path / "repo")
+    commit(repo, ".gitignore", "*.env\n")
+    (repo / "a.env").touch()
+    threads: set[threading.Thread] = set()
+
+    class Watched(GitIgnoreSpec):
+        def match_file(self, *args: Any, **kwargs: Any) -> bool:
+            threads.add(threading.current_thread())
+            return super().match_file(*args, **kwargs)
+
+    monkeypatch.setattr(include, "GitIgnoreSpec", Watched)
+    assert await include.ignored_files(str(repo), ["*.env"]) == ["a.env"]
+    assert threads and threading.main_thread() not in threads
 
 
 async def test_the_settings_of_a_repository(server: Running) -> None:

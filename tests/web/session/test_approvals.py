@@ -100,17 +100,17 @@ async def test_a_denial_gives_the_agent_a_reason(site: Site, page: Page) -> None
 
 
 async def test_approvals_are_answered_by_keyboard(site: Site, page: Page) -> None:
-    """O4, P4: `w` focuses the approval, `a` allows it, `d` denies the next one."""
+    """O4, P4: `w` focuses the approval, `y` allows it, `n` denies the next one."""
     session_id = await prompted_session(site, page, "[[run echo one]][[run echo two]][[say Done.]]")
     card = approval_card(page, "The agent wants to run a command")
     await expect(card.get_by_text("echo one")).to_be_visible()
     await page.keyboard.press("w")
     await expect(card.first).to_be_focused()
-    await page.keyboard.press("a")
+    await page.keyboard.press("y")
     await expect(card.get_by_text("echo two")).to_be_visible()
     await page.keyboard.press("w")
     await expect(card.filter(has_text="echo two")).to_be_focused()
-    await page.keyboard.press("d")
+    await page.keyboard.press("n")
     await expect(transcript(page).get_by_text("Done.", exact=True)).to_be_visible()
     assert [approval["status"] for approval in await approvals_of(site, session_id)] == ["allowed", "denied"]
 

@@ -90,6 +90,13 @@ export const sendPrompt = (
   );
 export const seeSession = (sessionId: string) =>
   dataOf(api.POST("/api/sessions/{sessionId}/seen", { ...of(sessionId), body: {} }));
+export const unseeSession = (sessionId: string) =>
+  dataOf(api.POST("/api/sessions/{sessionId}/unseen", { ...of(sessionId), body: {} }));
+/** Pins a session for this person, or removes the pin; returns the new sidebar. */
+export const pinSession = (sessionId: string, pinned: boolean) =>
+  pinned
+    ? dataOf(api.PUT("/api/sessions/{sessionId}/pin", of(sessionId)))
+    : dataOf(api.DELETE("/api/sessions/{sessionId}/pin", of(sessionId)));
 export const setTranscriptLimit = (sessionId: string, limit: number | null) =>
   dataOf(api.PUT("/api/sessions/{sessionId}/transcript", { ...of(sessionId), body: { limit } }));
 export const setBudget = (sessionId: string, body: Schemas["BudgetBody"]) =>
@@ -268,3 +275,6 @@ export const startRun = (worktreeId: string, body: Schemas["NewRun"]) =>
   dataOf(api.POST("/api/worktrees/{worktreeId}/runs", { params: { path: { worktreeId } }, body }));
 export const stopRun = (runId: string) =>
   dataOf(api.POST("/api/runs/{runId}/stop", { params: { path: { runId } }, body: undefined }));
+/** Returns the address at which a browser on the server's machine sees what a run serves. */
+export const previewRun = (runId: string) =>
+  dataOf(api.POST("/api/runs/{runId}/preview", { params: { path: { runId } }, body: undefined }));

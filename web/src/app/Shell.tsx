@@ -3,6 +3,7 @@ import { House, LayoutDashboard, Plus, Search, Settings } from "lucide-react";
 import { lazy, type ReactNode, Suspense } from "react";
 import { Link, useLocation } from "wouter";
 import { useApprovals, useMay } from "@/api/queries";
+import { useMedia } from "@/lib/media";
 import { ButtonLink } from "@/ui/controls/Button";
 import { useDrawer } from "@/views/terminal/drawer";
 import { ConnectionBar } from "./ConnectionBar";
@@ -12,6 +13,7 @@ import { useNotifications } from "./notifications";
 import { ReadOnlyBar } from "./ReadOnlyBar";
 import { routes } from "./routes";
 import css from "./Shell.module.css";
+import { SessionsDrawer, Sidebar, useSidebarOpen } from "./sidebar/Sidebar";
 import { useTheme } from "./theme";
 import { useTabTitle } from "./title";
 
@@ -32,6 +34,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const waiting = useApprovals().data?.length ?? 0;
   const mayWork = useMay("operator");
   const drawer = useDrawer();
+  const isPhone = useMedia("(max-width: 48rem)");
+  const [sidebarOpen] = useSidebarOpen();
   useTheme();
   useTabTitle();
   useNotifications();
@@ -54,40 +58,48 @@ export function Shell({ children }: { children: ReactNode }) {
       <a className={css.skip} href="#main">
         Skip to content
       </a>
-      <nav className={css.nav} aria-label="Main">
-        <Link href={routes.home} className={css.brand} aria-label="Bough, home">
-          <img src="/icon.svg" alt="" width={28} height={28} />
-          <span>Bough</span>
-        </Link>
-        {mayWork && (
-          <ButtonLink href={routes.new} variant="primary" icon={<Plus />} className={css.new}>
-            <span className={css.word}>New session</span>
-          </ButtonLink>
-        )}
-        <ul className={css.places}>
-          {PLACES.map(({ href, label, icon }) => (
-            <li key={href}>
-              <Link
-                href={href}
-                className={css.place}
-                aria-current={isAt(location, href) ? "page" : undefined}
-              >
-                {icon}
-                <span className={css.word}>{label}</span>
-                {label === "Home" && waiting > 0 && (
-                  <span className={css.count}>
-                    {waiting}
-                    <span className="visually-hidden"> need your approval</span>
-                  </span>
-                )}
-              </Link>
-            </li>
-          ))}
-        </ul>
+      <div className={`${css.side} ${sidebarOpen ? css.wide : ""}`}>
+        <nav className={css.nav} aria-label="Main">
+          <Link href={routes.home} className={css.brand} aria-label="Bough, home">
+            <img src="/icon.svg" alt="" width={28} height={28} />
+            <span>Bough</span>
+          </Link>
+          {mayWork && (
+            <ButtonLink href={routes.new} variant="primary" icon={<Plus />} className={css.new}>
+              <span className={css.word}>New session</span>
+            </ButtonLink>
+          )}
+          <ul className={css.places}>
+            {PLACES.map(({ href, label, icon }) => (
+              <li key={href}>
+                <Link
+                  href={href}
+                  className={css.place}
+                  aria-current={isAt(location, href) ? "page" : undefined}
+                >
+                  {icon}
+                  <span className={css.word}>{label}</span>
+                  {label === "Home" && waiting > 0 && (
+                    <span className={css.count}>
+                      {waiting}
+                      <span className="visually-hidden"> need your approval</span>
+                    </span>
+                  )}
+                </Link>
+              </li>
+            ))}
+            {isPhone && (
+              <li>
+                <SessionsDrawer className={css.place} wordClass={css.word} />
+              </li>
+            )}
+          </ul>
+        </nav>
+        {!isPhone && <Sidebar />}
         <div className={css.foot}>
           <CommandPalette />
         </div>
-      </nav>
+      </div>
       <div className={css.view}>
         <ConnectionBar />
         {!mayWork && <ReadOnlyBar />}

@@ -9,9 +9,11 @@ const BATCH_DELAY = 200;
 
 /** Queries to refetch when a record of a kind changes. */
 const DEPENDENT_QUERIES: Record<string, string[]> = {
-  session: ["home", "cards", "tree", "sessions", "race", "races", "callbacks", "transcriptSize"],
+  session: ["home", "sidebar", "cards", "tree", "sessions", "race", "races", "callbacks", "transcriptSize"],
   task: [
     "home",
+    "sidebar",
+    "usage",
     "cards",
     "tree",
     "race",
@@ -23,11 +25,11 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
     "budget",
     "finish",
   ],
-  approval: ["home", "cards", "tree"],
+  approval: ["home", "sidebar", "cards", "tree"],
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
-  worktree: ["worktrees", "worktree", "cards", "home", "race", "finish", "checks"],
-  repo: ["repos", "repoGit", "repoConfig", "cards", "home"],
+  worktree: ["worktrees", "worktree", "cards", "home", "sidebar", "race", "finish", "checks"],
+  repo: ["repos", "repoGit", "repoConfig", "cards", "home", "sidebar"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],
   rule: ["rules"],

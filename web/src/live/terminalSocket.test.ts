@@ -7,7 +7,7 @@ class FakeSocket {
   readyState = 1;
   sent: unknown[] = [];
   onmessage: (event: { data: unknown }) => void = () => undefined;
-  onclose: (event: { code: number }) => void = () => undefined;
+  onclose: (event: { code: number; reason?: string }) => void = () => undefined;
   constructor() {
     FakeSocket.all.push(this);
   }
@@ -64,8 +64,8 @@ test("reconnects unless the server refuses or the shell is gone", () => {
   FakeSocket.all[0]!.onclose({ code: 1006 });
   vi.advanceTimersByTime(5000);
   expect(FakeSocket.all).toHaveLength(2);
-  FakeSocket.all[1]!.onclose({ code: 4404 });
+  FakeSocket.all[1]!.onclose({ code: 4404, reason: "There is no terminal." });
   vi.advanceTimersByTime(60_000);
   expect(FakeSocket.all).toHaveLength(2);
-  expect(calls).toEqual([["lost"], ["ended", null]]);
+  expect(calls).toEqual([["lost"], ["ended", null, "There is no terminal."]]);
 });

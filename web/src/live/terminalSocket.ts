@@ -16,7 +16,8 @@ export interface TerminalListener {
   printed: (data: Uint8Array, shown: () => void) => void;
   resized: (columns: number, rows: number) => void;
   skipped: () => void;
-  ended: (code: number | null) => void;
+  /** The shell has ended with a code, or the server refuses this viewer for a reason. */
+  ended: (code: number | null, reason: string) => void;
   /** The server cannot be reached; it is tried again. */
   lost: () => void;
 }
@@ -73,11 +74,11 @@ export class TerminalSocket {
         this.listener.printed(printed, () => this.#send(JSON.stringify({ ack: printed.length })));
       }
     };
-    socket.onclose = ({ code }) => {
+    socket.onclose = ({ code, reason }) => {
       if (socket !== this.#socket) return;
       this.#socket = null;
       if (isFinal(code)) {
-        this.listener.ended(null);
+        this.listener.ended(null, reason);
         return;
       }
       this.listener.lost();
@@ -95,7 +96,7 @@ export class TerminalSocket {
     else if (notice.type === "skipped") this.listener.skipped();
     else {
       this.close();
-      this.listener.ended(notice.code ?? 0);
+      this.listener.ended(notice.code ?? 0, "");
     }
   }
 }

@@ -31,6 +31,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "server.serve": ("serve",),
     "server.open": ("open",),
     "commands.home": ("home", "tour"),
+    "commands.usage": ("usage",),
     "session.manage": ("session",),
     "repos.repo": ("repo",),
     "repos.git": ("repo",),

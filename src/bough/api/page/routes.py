@@ -102,7 +102,7 @@ def router(folder: Path) -> Router:
             return _locked(request)
         if page is None:
             return _static(built_in_pages.unbuilt(built.unbuilt()))
-        return _answer(request, page, PAGE_HEADERS)
+        return _answer(request, page, _page_headers(parts_of(request).services.previews.port))
 
     # Files without a hash are registered under their current names; hashed names change with each build.
     @get([f"{HASHED}{{name:path}}", *built.unhashed_paths()], include_in_schema=False, opt={PAGE_FILE: True})
@@ -115,6 +115,14 @@ def router(folder: Path) -> Router:
         return _answer(request, asset, {"cache-control": caching, "etag": f'"{asset.tag}"'})
 
     return Router("/", route_handlers=[index, file])
+
+
+def _page_headers(preview_port: int | None) -> dict[str, str]:
+    """Returns the headers of the page. It may show previews in frames, which have host names of their own."""
+    if preview_port is None:
+        return PAGE_HEADERS
+    policy = f"{POLICY}; frame-src http://*.localhost:{preview_port}"
+    return PAGE_HEADERS | {"content-security-policy": policy}
 
 
 def _answer(request: Request[Any, Any, Any], file: PageFile, headers: dict[str, str]) -> Response[Any]:

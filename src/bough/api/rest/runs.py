@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from litestar import Router, get, post
+from litestar import Request, Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
+from bough.api.http.host_and_origin import origin_text
 from bough.api.http.requests import Caller, Id, Services, errors, with_key
 from bough.core.runs.command import NewRun
+from bough.core.runs.previews import RunPreview
 from bough.core.runs.service import RunLog
 from bough.model.run import Run
 
@@ -46,6 +48,16 @@ async def read_log(services: Services, run_id: Id) -> RunLog:
 
 
 @post(
+    "/runs/{run_id:str}/preview",
+    status_code=200,
+    responses=errors(404, 409),
+    summary="Get the address at which a browser on the server's machine previews what a run serves",
+)
+async def preview_run(request: Request[Any, Any, Any], services: Services, caller: Caller, run_id: Id) -> RunPreview:
+    return await services.previews.open(caller, run_id, origin_text(request.scope))
+
+
+@post(
     "/runs/{run_id:str}/stop",
     status_code=200,
     responses=errors(404, 409),
@@ -55,4 +67,4 @@ async def stop_run(services: Services, caller: Caller, run_id: Id) -> Run:
     return await services.runs.stop(caller, run_id)
 
 
-router = Router("/api", route_handlers=[list_runs, start_run, get_run, read_log, stop_run], tags=["runs"])
+router = Router("/api", route_handlers=[list_runs, start_run, get_run, read_log, preview_run, stop_run], tags=["runs"])

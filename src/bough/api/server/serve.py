@@ -21,6 +21,7 @@ from bough.api.http.auth import RequestGate
 from bough.api.http.server_parts import ServerParts
 from bough.api.http.server_token import load_token, write_private
 from bough.api.mcp.protocol import door
+from bough.api.preview.proxy import PreviewProxy
 from bough.api.server import app, tls_and_proxies
 from bough.api.server.limits import BoundedProtocol
 from bough.core.services import Services
@@ -34,9 +35,11 @@ log = structlog.get_logger("bough.serve")
 # Seconds that open connections have to close on shutdown before they are cut off.
 LINGER = 3
 BACKLOG = 2048
-# The files in the data folder that hold the ports picked for `port = 0` and for this machine's own programs.
+# The files in the data folder that hold the ports picked for `port = 0`, for this machine's own programs, and for
+# previews.
 REMEMBERED_PORT = "port"
 REMEMBERED_LOCAL_PORT = "local_port"
+REMEMBERED_PREVIEW_PORT = "preview_port"
 # Hosts that stand for all addresses, and the address by which this machine reaches them.
 ALL_ADDRESSES = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -102,6 +105,7 @@ async def serve(
         # Agents and commands on this machine need no certificate, and cannot be told to trust one.
         shared = certificate is not None or not tls_and_proxies.is_loopback(settings.host)
         local = stack.enter_context(_bound_locally(data)) if shared else None
+        preview = stack.enter_context(_bound_for_previews(settings, data))
         port = sock.getsockname()[1]
         link_url = f"{'https' if certificate else 'http'}://{_url_host(settings)}:{port}"
         url = f"http://127.0.0.1:{local.getsockname()[1]}" if local is not None else link_url
@@ -153,7 +157,8 @@ async def serve(
             server = Server(config, ready, ending, local)
             stopping = asyncio.create_task(_stop_on(server, stop)) if stop is not None else None
             try:
-                async with tools.running():
+                async with tools.running(), PreviewProxy(services.previews, preview).running():
+                    (data / REMEMBERED_PREVIEW_PORT).write_text(f"{preview.getsockname()[1]}\n", "ascii")
                     await server.serve([sock])
             finally:
                 (data / "server.json").unlink(missing_ok=True)
@@ -223,6 +228,29 @@ def _bound_locally(data: Path) -> Generator[socket.socket]:
             # and `only_one` raises.
             with only_one(data):
                 sock.bind(("127.0.0.1", 0))
+        sock.setblocking(False)
+        yield sock
+
+
+@contextlib.contextmanager
+def _bound_for_previews(settings: Settings, data: Path) -> Generator[socket.socket]:
+    """Yields a socket for previews, which only this machine can reach: on the configured port, or on the one picked
+    last, or on another if that one is taken. Then what browsers stored for an address of a preview stays."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            remembered = int((data / REMEMBERED_PREVIEW_PORT).read_text("ascii"))
+        except (OSError, ValueError):
+            remembered = 0
+        try:
+            sock.bind(("127.0.0.1", settings.preview_port or remembered))
+        except (OSError, OverflowError) as error:
+            if settings.preview_port:
+                raise Conflict(
+                    "port_taken",
+                    f"Cannot use port {settings.preview_port} for previews: {error}. Choose another (preview_port).",
+                ) from error
+            sock.bind(("127.0.0.1", 0))
         sock.setblocking(False)
         yield sock
 

@@ -16,7 +16,7 @@ from bough.agents.pty_keeper.protocol import bounded
 from bough.api.errors import meaning
 from bough.api.http.auth import chosen_protocol
 from bough.api.http.requests import Services
-from bough.api.ws.websocket_and_sse import CLOSE_BASE
+from bough.api.ws.websocket_and_sse import CLOSE_BASE, close_reason
 from bough.core.terminals.service import Terminals
 from bough.errors import BoughError, Invalid
 from bough.model.session import Caller
@@ -57,7 +57,7 @@ async def terminal_socket(socket: WebSocket[Any, Any, Any], services: Services) 
             raise Invalid("bad_terminal", "Name the terminal: ?terminalId=…")
         terminal, link = await services.terminals.attach(caller, terminal_id)
     except BoughError as error:
-        await socket.close(CLOSE_BASE + meaning(error).status, error.message[:120])
+        await socket.close(CLOSE_BASE + meaning(error).status, close_reason(error.message))
         return
     try:
         await _Relay(socket, link, terminal, services.terminals).run()
@@ -95,7 +95,7 @@ class _Relay:
                 await self._terminals.gone(self._terminal)
                 await self._socket.close(NORMAL_CLOSE)
             elif isinstance(error := listening.exception(), msgspec.DecodeError | Invalid):
-                await self._socket.close(CLOSE_BASE + 400, str(error)[:120])
+                await self._socket.close(CLOSE_BASE + 400, close_reason(str(error)))
         finally:
             for task in (listening, sending, revoked):
                 task.cancel()

@@ -20,6 +20,8 @@ from bough.api.http.requests import Services, errors
 from bough.core.events.subscriber_buffer import Dropped, EventFrame
 from bough.errors import BoughError, Invalid
 
+# Bytes of the reason in a close frame.
+LONGEST_REASON = 123
 # 4000 plus the equivalent HTTP status; 4008 means too slow, reconnect from the cursor in the reason.
 CLOSE_TOO_SLOW = 4008
 CLOSE_BASE = 4000
@@ -41,6 +43,11 @@ def _cursor(text: str | None) -> int | None:
     return int(text)
 
 
+def close_reason(text: str) -> str:
+    """Returns as much of a text as a close frame can hold, which counts bytes."""
+    return text.encode()[:LONGEST_REASON].decode(errors="ignore")
+
+
 @websocket("/api/events")
 async def events_socket(socket: WebSocket[Any, Any, Any], services: Services) -> None:
     """Sends every event as one text frame; ignores what the client sends."""
@@ -50,7 +57,7 @@ async def events_socket(socket: WebSocket[Any, Any, Any], services: Services) ->
         session_id = await _session(services, query.get("sessionId"))
         cursor = _cursor(query.get("cursor"))
     except BoughError as error:
-        await socket.close(CLOSE_BASE + meaning(error).status, error.message[:120])
+        await socket.close(CLOSE_BASE + meaning(error).status, close_reason(error.message))
         return
     async with services.hub.subscribe(session_id, cursor) as stream:
         listening = asyncio.create_task(_until_gone(socket))

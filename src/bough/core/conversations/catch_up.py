@@ -16,6 +16,7 @@ from bough.core.conversations.read_turns import ReadTurns, read_turns
 from bough.core.conversations.store_turns import store_turns
 from bough.core.conversations.turns_from_replay import FoldedTurn
 from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.state.task_ended import MOST_COST
 from bough.core.store import records
 from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import CONVERSATIONS, TASKS
@@ -65,8 +66,9 @@ class CatchUp:
         If that fails, the transcript says so, and the turn continues."""
         try:
             await self._before_turn(session_id)
-        except (BoughError, OSError) as error:
-            log.warning("not_caught_up", session=session_id, error=str(error))
+        except Exception as error:
+            # Whatever an agent wrote: a turn that cannot begin would be tried forever.
+            log.warning("not_caught_up", session=session_id, error=repr(error))
 
     async def _before_turn(self, session_id: str) -> None:
         session = await self._store.read(lambda tx: records.session(tx, session_id))
@@ -216,7 +218,7 @@ async def _store(
 
 def _amount(session: Session) -> float:
     cost: dict[str, Any] = msgspec.json.decode(session.cost) if session.cost is not None else {}
-    return float(cost.get("amount") or 0.0)
+    return float(min(max(cost.get("amount") or 0, 0), MOST_COST))
 
 
 def new_turns(turns: list[FoldedTurn], prompts: list[str], redactor: Redactor, most: int | None) -> list[FoldedTurn]:

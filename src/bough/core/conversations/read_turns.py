@@ -15,6 +15,7 @@ from bough.core.conversations.history_files import FileMark
 from bough.core.conversations.line_fields import Tokens
 from bough.core.conversations.turns_from_file import file_turns
 from bough.core.conversations.turns_from_replay import FoldedTurn, fold_turn
+from bough.core.state.task_ended import MOST_COST
 from bough.model.session import Session
 from bough.model.values.redaction import Redactor
 from bough.settings import Settings
@@ -61,7 +62,7 @@ async def read_turns(
     if is_cut:
         notices.append("A turn of the conversation is larger than a transcript may be; its end is left out.")
     state = {kind: update for kind, update in state.items() if kind in ("usage_update", "session_info_update")}
-    return ReadTurns(turns, notices, state, mark, _spent(state))
+    return ReadTurns(turns, notices, state, mark, stated_cost(state))
 
 
 def _add_tokens(turns: list[FoldedTurn], counted: list[Tokens]) -> None:
@@ -86,7 +87,9 @@ def _merged(counted: list[Tokens], number: int) -> list[Tokens]:
     return [*last[:-1], total]
 
 
-def _spent(state: dict[str, dict[str, Any]]) -> float:
+def stated_cost(state: dict[str, dict[str, Any]]) -> float:
+    """Returns what a conversation has cost by its agent's own words, as far as costs are counted."""
     cost: Any = state.get("usage_update", {}).get("cost")
     amount: Any = cast("dict[str, Any]", cost).get("amount") if isinstance(cost, dict) else None
-    return float(amount) if isinstance(amount, int | float) else 0.0
+    # An agent may state any number, also one that no float can hold.
+    return float(min(max(amount, 0), MOST_COST)) if isinstance(amount, int | float) else 0.0

@@ -72,9 +72,8 @@ class Timing(msgspec.Struct, frozen=True):
     timezone: str
 
     def next_after(self, moment: str) -> str | None:
-        if self.cron is not None:
-            return times.next_time(self.cron, self.timezone, moment)
-        return self.at if self.at is not None and self.at > moment else None
+        """Returns the next time. A single time that has passed since it was checked is due at once."""
+        return times.next_time(self.cron, self.timezone, moment) if self.cron is not None else self.at
 
 
 def checked_timing(cron: str | None, at: str | None, timezone: str, moment: str) -> Timing:

@@ -39,6 +39,7 @@ from bough.settings import Settings
 from bough.storage.backend import Tx
 
 MOST_SCHEDULES = 500
+ADD = "schedules.add"
 # Fields that a patch stores as they are.
 STORED_AS_GIVEN = ("missed", "overlap")
 
@@ -55,6 +56,11 @@ class Schedules:
         self.changed = asyncio.Event()
 
     async def add(self, caller: Caller, new: NewSchedule) -> ShownSchedule:
+        request = msgspec.structs.replace(new, idempotency_key=None)
+        stored = await self._store.stored_answer(caller, ADD, request, ShownSchedule)
+        if stored is not None:
+            # By now, its time may have passed.
+            return stored
         timing = checked_timing(new.cron, new.at, new.timezone, now())
         prompt = checked_prompt(new.prompt, self._settings.max_prompt)
         title = checked_title(new.title)
@@ -92,8 +98,7 @@ class Schedules:
             change.audit(caller, "schedule.added", session_id=session_id, subject_id=schedule.id)
             return await emit(change, "schedule.created", schedule)
 
-        request = msgspec.structs.replace(new, idempotency_key=None)
-        shown = await self._store.write_once(caller, "schedules.add", request, ShownSchedule, work)
+        shown = await self._store.write_once(caller, ADD, request, ShownSchedule, work)
         self.changed.set()
         return shown
 
@@ -164,7 +169,7 @@ class Schedules:
             if columns.keys() & {"prompt", "template"}:
                 columns["created_by"] = raw(_author(caller))
             columns |= self._timing(before, changes, change.now)
-            fresh = await _update(change, before.id, columns)
+            fresh = await _update(change, before.id, columns) if columns else before
             change.audit(caller, "schedule.changed", session_id=fresh.session_id, subject_id=fresh.id)
             return await emit(change, "schedule.patched", fresh)
 
@@ -175,7 +180,8 @@ class Schedules:
     def _timing(self, before: Schedule, changes: dict[str, Any], moment: str) -> dict[str, Any]:
         """Returns the changed columns about times and pauses."""
         columns: dict[str, Any] = {}
-        if changes.keys() & {"cron", "at", "timezone"}:
+        # What is sent again as it was says nothing new: a single time that has passed is no error then.
+        if any(changes[name] != getattr(before, name) for name in ("cron", "at", "timezone") if name in changes):
             cron = changes.get("cron", None if "at" in changes else before.cron)
             at = changes.get("at", None if "cron" in changes else before.at)
             timing = checked_timing(cron, at, changes.get("timezone", before.timezone), moment)

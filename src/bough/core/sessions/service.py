@@ -289,3 +289,17 @@ class Sessions:
 
         scope = RecordScope("sessions.seen", "sessions", session_id)
         return await self._store.write_once(caller, scope, None, Session, work)
+
+    async def unsee(self, caller: Caller, session_id: str) -> Session:
+        """Marks a session as unread again by its last turn; does nothing if none has completed or failed."""
+        if caller.kind == "session":
+            raise Denied("seen_for_people", "Only people can mark a session as unread.")
+
+        async def work(change: Change) -> Session:
+            session = await records.session(change.tx, session_id)
+            if not await change.tx.run(HOME.unread_again, session_id=session.id):
+                return session
+            return await records.update_session(change, session.id, seen_at=session.seen_at)
+
+        scope = RecordScope("sessions.unseen", "sessions", session_id)
+        return await self._store.write_once(caller, scope, None, Session, work)

@@ -10,7 +10,7 @@ import msgspec
 from bough.core.state.limits import agent_time
 from bough.core.state.reports import callbacks, side_questions
 from bough.core.store import records
-from bough.core.store.sql import HOME, TREES
+from bough.core.store.sql import HOME, TREES, USAGE
 from bough.core.store.transactions import Change
 from bough.model.task import Task
 from bough.model.values.times import quarter
@@ -31,7 +31,17 @@ async def ended(change: Change, task: Task) -> None:
         spent = float(min(max(cost.get("amount") or 0, 0), MOST_COST))
         seconds = await agent_time.worked_seconds(change, task)
         await change.tx.run(TREES.count_turn, id=session.id, tokens=tokens, cost=spent, seconds=seconds)
-        await change.tx.run(HOME.spend, quarter=quarter(change.now), tokens=tokens, cost=spent)
+        ended_in = quarter(change.now)
+        await change.tx.run(HOME.spend, quarter=ended_in, tokens=tokens, cost=spent)
+        await change.tx.run(
+            USAGE.add,
+            quarter=ended_in,
+            root_session_id=session.root_session_id,
+            repo_id=session.repo_id,
+            agent=session.agent,
+            tokens=tokens,
+            cost=spent,
+        )
     await callbacks.update_delivery(change, task, "held", "The task that carried it ended before it was sent.")
     if session.kind == "btw":
         await side_questions.answer(change, session, task)

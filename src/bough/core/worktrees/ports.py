@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import zlib
 
 import structlog
 
@@ -70,7 +71,10 @@ class PortBlocks:
         low, high = self._settings.worktree_port_range
         free: list[int] = []
         looks = 0
-        for first in range(low, high - MOST_PORTS + 2, MOST_PORTS):
+        blocks = range(low, high - MOST_PORTS + 2, MOST_PORTS)
+        # Servers of one machine begin at different blocks: another one's may be claimed without a listener yet.
+        begin = zlib.crc32(str(self._settings.data_path).encode()) % len(blocks)
+        for first in (*blocks[begin:], *blocks[:begin]):
             if first in taken or any(abs(first - other) < MOST_PORTS for other in taken):
                 continue
             looks += 1

@@ -115,3 +115,17 @@ class Home(msgspec.Struct, rename="camel"):
     trees: list[HomeTree]
     totals: Totals
     counts: Counts
+
+
+class SidebarSession(HomeSession, kw_only=True):
+    """A session in the sidebar, and whether the caller has pinned it."""
+
+    pinned: bool
+
+
+class Sidebar(msgspec.Struct, rename="camel"):
+    """The sessions that are live or that the caller has pinned: pinned ones first, then by last activity. `more` counts
+    the live ones that are left out."""
+
+    sessions: list[SidebarSession]
+    more: int

@@ -3,6 +3,14 @@
 INSERT INTO unread (session_id, task_id, status, ended_at) VALUES (:session_id, :task_id, :status, :now)
 ON CONFLICT (session_id) DO UPDATE SET task_id = :task_id, status = :status, ended_at = :now
 
+-- name: unread_again
+-- Marks a session unread by its last turn, if one has completed or failed.
+INSERT INTO unread (session_id, task_id, status, ended_at)
+SELECT t.session_id, t.id, t.status, t.ended_at FROM tasks t
+WHERE t.session_id = :session_id AND t.status IN ('completed', 'failed') AND t.ended_at IS NOT NULL
+ORDER BY t.ended_at DESC, t.position DESC LIMIT 1
+ON CONFLICT (session_id) DO NOTHING
+
 -- name: read
 -- Marks a session as read; tells whether anything was new.
 DELETE FROM unread WHERE session_id = :session_id

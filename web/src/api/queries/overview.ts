@@ -13,6 +13,20 @@ export const homeQuery = (tz = aheadOfUtc()) =>
   });
 export const useHome = () => useQuery(homeQuery());
 
+export const sidebarQuery = queryOptions({
+  queryKey: ["sidebar"],
+  queryFn: () => dataOf(api.GET("/api/sidebar")),
+});
+export const useSidebar = () => useQuery(sidebarQuery);
+
+export const useUsage = (by: "day" | "agent" | "repo" | "tree", days: number) =>
+  useQuery({
+    queryKey: ["usage", by, days],
+    queryFn: () =>
+      dataOf(api.GET("/api/usage", { params: { query: { by, since: `${days}d`, tz: aheadOfUtc() } } })),
+    placeholderData: (known) => (known?.by === by ? known : undefined),
+  });
+
 const HITS = 20;
 
 /** Pages of search results. They stay while they are shown and are fetched again on the next visit. */

@@ -61,7 +61,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
           variant="primary"
           busy={busy === "allow"}
           disabled={disabled}
-          aria-keyshortcuts="a"
+          aria-keyshortcuts="y"
           onClick={() => answer("allow", { decision: "allow" })}
         >
           {labels.allow}
@@ -74,7 +74,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
         <Menu
           align="start"
           trigger={
-            <Button busy={busy === "always"} disabled={disabled} aria-keyshortcuts="Shift+A">
+            <Button busy={busy === "always"} disabled={disabled} aria-keyshortcuts="a">
               Always <ChevronDown aria-hidden />
             </Button>
           }
@@ -91,7 +91,7 @@ export function AnswerButtons({ approval, options, labels, busy, openForm, setOp
           variant="danger"
           busy={busy === "deny"}
           disabled={disabled}
-          aria-keyshortcuts="d"
+          aria-keyshortcuts="n"
           onClick={() => answer("deny", { decision: "deny" })}
         >
           {labels.deny}

@@ -104,10 +104,10 @@ describe("an approval", () => {
   });
 
   it.each([
-    ["a", { key: "a" }, { decision: "allow" }],
-    ["a with Caps Lock", { key: "A" }, { decision: "allow" }],
-    ["Shift+A", { key: "A", shiftKey: true }, { decision: "allow_always", scope: "session" }],
-    ["d", { key: "d" }, { decision: "deny" }],
+    ["y", { key: "y" }, { decision: "allow" }],
+    ["y with Caps Lock", { key: "Y" }, { decision: "allow" }],
+    ["a", { key: "a" }, { decision: "allow_always", scope: "session" }],
+    ["n", { key: "n" }, { decision: "deny" }],
   ])("is answered with the key %s", async (_, pressed, body) => {
     show(approval());
     fireEvent.keyDown(card(), { ...pressed, repeat: true });
@@ -119,11 +119,11 @@ describe("an approval", () => {
 
   it("ignores keys pressed on its buttons, and takes no second answer", async () => {
     show(approval());
-    fireEvent.keyDown(screen.getByRole("button", { name: "Allow" }), { key: "d" });
-    fireEvent.keyDown(card(), { key: "a", ctrlKey: true });
+    fireEvent.keyDown(screen.getByRole("button", { name: "Allow" }), { key: "n" });
+    fireEvent.keyDown(card(), { key: "y", ctrlKey: true });
     expect(sent).toHaveLength(0);
-    fireEvent.keyDown(card(), { key: "a" });
-    fireEvent.keyDown(card(), { key: "d" });
+    fireEvent.keyDown(card(), { key: "y" });
+    fireEvent.keyDown(card(), { key: "n" });
     await waitFor(() => expect(sent).toHaveLength(1));
     expect(sent).toHaveLength(1);
   });

@@ -63,14 +63,14 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
     // A key that is held down must not answer the next approvals as well.
     if (event.target !== card.current || event.repeat || readOnly) return;
     if (event.ctrlKey || event.metaKey || event.altKey || isQuestion(approval)) return;
-    // Checks the Shift key, not the letter's case: with Caps Lock, every letter is a capital.
+    // The same letters as in the terminal, also with Caps Lock.
     const run = {
-      a: options.alternatives.length ? null : () => answer("allow", { decision: "allow" }),
-      "shift+a": options.canAllowAlways
+      y: options.alternatives.length ? null : () => answer("allow", { decision: "allow" }),
+      a: options.canAllowAlways
         ? () => answer("always", { decision: "allow_always", scope: "session" })
         : null,
-      d: () => answer("deny", { decision: "deny" }),
-    }[`${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`];
+      n: () => answer("deny", { decision: "deny" }),
+    }[event.key.toLowerCase()];
     if (!run) return;
     event.preventDefault();
     void run();
@@ -86,6 +86,7 @@ export function ApprovalCard({ approval, showSession = false, cwd = approval.cwd
       tabIndex={0}
       onKeyDown={onKey}
       data-approval={approval.id}
+      data-item={showSession || undefined}
       data-testid="approval"
     >
       <header className={css.head}>

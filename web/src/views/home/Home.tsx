@@ -1,18 +1,22 @@
 /** The home page: what needs the user, what is running and queued, recent trees, and usage. */
 import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
 import { useState } from "react";
-import { runRequest, seeSession } from "@/api/actions";
-import { useHome } from "@/api/queries";
+import { runRequest, seeSession, unseeSession } from "@/api/actions";
+import { useHome, useMay } from "@/api/queries";
 import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
+import { plural } from "@/lib/format";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { Empty, QueryResult, Skeleton } from "@/ui/feedback/Placeholders";
+import { toast } from "@/ui/feedback/toast";
 import css from "./Home.module.css";
 import { NeedsYou } from "./NeedsYou";
+import { PromptBox } from "./prompt/PromptBox";
 import { Queued, Running } from "./RunningAndQueued";
 import { describeNeeds, type HomeData, isFirstRun, unreadSessionIds } from "./summaries";
 import { Totals, Trees } from "./TreesAndTotals";
+import { UsageReport } from "./usage/UsageReport";
 import { useItemKeys } from "./useItemKeys";
 
 export default function Home() {
@@ -32,10 +36,14 @@ export default function Home() {
   );
 }
 
+/** Viewers can start nothing. */
+const NewPrompt = () => useMay("operator") && <PromptBox />;
+
 function FirstRun() {
   return (
     <div className={css.view}>
       <h1 className="visually-hidden">Home</h1>
+      <NewPrompt />
       <Empty
         icon={<Sprout />}
         title="Welcome to Bough"
@@ -64,13 +72,21 @@ function Page({ home }: { home: HomeData }) {
   const needs = describeNeeds(home.counts);
   const seeAll = async () => {
     setBusy(true);
-    await runRequest(() => Promise.all(unread.map((id) => seeSession(id))));
+    const done = await runRequest(() => Promise.all(unread.map((id) => seeSession(id))));
     setBusy(false);
+    if (done)
+      toast(`Marked ${plural(unread.length, "session")} as read.`, {
+        action: {
+          label: "Undo",
+          run: () => void runRequest(() => Promise.all(unread.map((id) => unseeSession(id)))),
+        },
+      });
   };
   useActions(unread.length ? [{ label: "Mark all as read", group: "Home", run: () => void seeAll() }] : []);
   return (
     <div className={css.view} ref={root}>
       <h1 className="visually-hidden">Home</h1>
+      <NewPrompt />
       <div className={css.columns}>
         <div className={css.main}>
           <section aria-labelledby="home-needs">
@@ -142,6 +158,7 @@ function Page({ home }: { home: HomeData }) {
               <h2 id="home-totals">Usage</h2>
             </header>
             <Totals totals={home.totals} />
+            <UsageReport />
           </section>
         </div>
       </div>

@@ -15,7 +15,10 @@ export function HomeItem({
   children,
   actions,
   messageHref,
+  select,
 }: {
+  /** Selects the item. */
+  select?: ReactNode;
   session: HomeSession;
   /** It can be marked as read. */
   canDismiss?: boolean;
@@ -40,6 +43,7 @@ export function HomeItem({
       onKeyDown={onKeyDown}
     >
       <div className={css.head}>
+        {select}
         {mark}
         <h3 className={css.title}>
           <Link href={href}>{session.title || "Untitled session"}</Link>
@@ -56,16 +60,13 @@ export function HomeItem({
   );
 }
 
-/** An item of another kind, such as an approval. */
+/** An item of another kind, such as an approval, whose card takes the focus. Enter opens the session. */
 export function FocusableItem({ href, children }: { href: string; children: ReactNode }) {
   const [, navigate] = useLocation();
   return (
     <li
-      data-item
-      tabIndex={-1}
-      className={css.walkable}
       onKeyDown={(event) => {
-        if (event.key === "Enter" && event.target === event.currentTarget) navigate(href);
+        if (event.key === "Enter" && (event.target as HTMLElement).matches("[data-item]")) navigate(href);
       }}
     >
       {children}

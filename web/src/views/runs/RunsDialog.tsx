@@ -1,5 +1,5 @@
 /** Runs commands in one worktree: those that the repository names, or one that an admin types. Shows the log of one. */
-import { ExternalLink, Play, Square } from "lucide-react";
+import { ExternalLink, Eye, Play, Square } from "lucide-react";
 import { useState } from "react";
 import { runRequest, startRun, stopRun } from "@/api/actions";
 import { useMay, useRepoConfig, useRuns } from "@/api/queries";
@@ -12,6 +12,7 @@ import { Badge } from "@/ui/labels/Badge";
 import { Time } from "@/ui/labels/Time";
 import { RepoConfigView } from "@/views/worktree/RepoConfigView";
 import { RunLog } from "./RunLog";
+import { RunPreview } from "./RunPreview";
 import css from "./Runs.module.css";
 import { isLocal, runLink, runName, runState } from "./runs";
 
@@ -25,6 +26,8 @@ interface Props {
 export function RunsDialog({ name, worktreeId, repoId, onClose }: Props) {
   const runs = useRuns(worktreeId);
   const config = useRepoConfig(repoId, worktreeId, true);
+  const mayRun = useMay("operator");
+  const [isPreviewing, setPreviewing] = useState(false);
   const [chosenId, setChosenId] = useState<string | null>(null);
   const chosen =
     runs.find(({ id }) => id === chosenId) ??
@@ -75,6 +78,20 @@ export function RunsDialog({ name, worktreeId, repoId, onClose }: Props) {
               ))}
             </ul>
           </section>
+        )}
+        {chosen && isLocal() && mayRun && chosen.answers && (
+          <Button
+            size="small"
+            className={css.toggle}
+            aria-pressed={isPreviewing}
+            icon={<Eye />}
+            onClick={() => setPreviewing(!isPreviewing)}
+          >
+            Preview {chosen.name ?? ""}
+          </Button>
+        )}
+        {chosen && isPreviewing && isLocal() && mayRun && chosen.answers && (
+          <RunPreview key={`preview ${chosen.id}`} run={chosen} />
         )}
         {chosen && <RunLog key={chosen.id} run={chosen} />}
       </div>

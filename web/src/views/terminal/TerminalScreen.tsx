@@ -66,8 +66,12 @@ function show(host: HTMLElement, terminalId: string, say: (text: string) => void
           shown();
         }),
       resized: resize,
-      skipped: () => say("Part of the output was skipped."),
-      ended: (code) => say(code ? `Ended with code ${code}.` : "This terminal has ended."),
+      skipped: () => {
+        // Some of what was printed before may be among it, so counting that would never end.
+        toReplay = 0;
+        say("Part of the output was skipped.");
+      },
+      ended: (code, reason) => say(code ? `Ended with code ${code}.` : reason || "This terminal has ended."),
       lost: () => say("Not connected. Trying again…"),
     },
   );

@@ -15,6 +15,7 @@ from bough.api.cli.framework.client import Json, Refused, Response, path
 from bough.api.cli.framework.completion import names
 from bough.api.cli.framework.formats import brief, short, shorten
 from bough.api.cli.framework.selectors import SESSION, find
+from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.session.make_room import MakeRoom, note_made_room
 from bough.api.cli.session.prompt import SessionId
 from bough.api.cli.worktree.remove import print_losses, print_removed
@@ -62,6 +63,33 @@ def seen(ctx: CommandContext, session: SessionId) -> None:
         output.line(f"Session {short(session_row['id'])} is marked as read.")
 
     ctx.show(ctx.client.post(path("sessions", session, "seen")), render)
+
+
+def unseen(ctx: CommandContext, session: SessionId) -> None:
+    """Mark a session as unread again."""
+
+    def render(session_row: Json) -> None:
+        output.line(f"Session {short(session_row['id'])} is marked as unread.")
+
+    ctx.show(ctx.client.post(path("sessions", session, "unseen")), render)
+
+
+def pin(ctx: CommandContext, session: SessionId) -> None:
+    """Pin a session at the top of your sidebar on the page."""
+    ctx.show(ctx.client.call("PUT", path("sessions", session, "pin")), _print_pins)
+
+
+def unpin(ctx: CommandContext, session: SessionId) -> None:
+    """Remove a session from your pins."""
+    ctx.show(ctx.client.delete(path("sessions", session, "pin")), _print_pins)
+
+
+def _print_pins(sidebar: Json) -> None:
+    pinned = [row for row in sidebar["sessions"] if row["pinned"]]
+    if not pinned:
+        output.line("You have no pinned sessions.")
+    for row in pinned:
+        output.line(f"{short(row['id'])}  {clean(row['title'] or 'Untitled session')}")
 
 
 def resume(ctx: CommandContext, session: SessionId, make_room: MakeRoom = True) -> None:

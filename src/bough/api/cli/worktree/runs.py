@@ -119,6 +119,16 @@ def log(
     return DONE
 
 
+def preview(ctx: CommandContext, worktree: WorktreeId, name: Name = None) -> None:
+    """Print the address at which a browser on the server's machine previews what a command serves."""
+    rows: list[Json] = ctx.client.get("/api/runs", worktreeId=worktree).value["runs"]
+    running = [row for row in rows if row["state"] == "running" and (name is None or _is_named(row, name))]
+    if not running:
+        raise NotFound("run_not_found", "No such command runs in this worktree. To list them: bough worktree runs")
+    row = next((row for row in reversed(running) if row["answers"]), running[-1])
+    ctx.show(ctx.client.post(path("runs", row["id"], "preview")), lambda answer: output.line(answer["url"]))
+
+
 def _is_named(row: Json, name: str) -> bool:
     return row["name"] == name or row["id"].endswith(name) or row["id"].startswith(name)
 

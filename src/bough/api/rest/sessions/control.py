@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from litestar import Router, post
+from litestar import Router, delete, post, put
 from litestar.params import JSONBody
 
 from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, whole_id, with_key
@@ -15,6 +15,7 @@ from bough.core.sessions.requests import ResumedSession
 from bough.errors import Invalid
 from bough.model.session import Session
 from bough.model.task import Task
+from bough.model.views.home import Sidebar
 
 
 class SessionWithCascade(Session):
@@ -141,6 +142,33 @@ async def see_session(
 
 
 @post(
+    "/sessions/{session_id:str}/unseen",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Mark a session as unread again",
+)
+async def unsee_session(
+    services: Services, caller: Caller, session_id: Id, data: JSONBody[OptionalKey | None] = None
+) -> Session:
+    return await services.sessions.unsee(with_key(caller, data.idempotency_key if data else None), session_id)
+
+
+@put("/sessions/{session_id:str}/pin", responses=errors(404, 409, 413), summary="Pin a session in your sidebar")
+async def pin_session(services: Services, caller: Caller, session_id: Id) -> Sidebar:
+    return await services.sidebars.pin(caller, session_id, pinned=True)
+
+
+@delete(
+    "/sessions/{session_id:str}/pin",
+    status_code=200,
+    responses=errors(404, 409),
+    summary="Remove a session from your pins",
+)
+async def unpin_session(services: Services, caller: Caller, session_id: Id) -> Sidebar:
+    return await services.sidebars.pin(caller, session_id, pinned=False)
+
+
+@post(
     "/sessions/{session_id:str}/mode/apply",
     status_code=200,
     responses=errors(403, 404, 409, 413),
@@ -158,6 +186,16 @@ def _values(session: Session) -> tuple[Any, ...]:
 
 router = Router(
     "/api",
-    route_handlers=[stop_session, resume_session, complete_session, archive_session, see_session, apply_mode],
+    route_handlers=[
+        stop_session,
+        resume_session,
+        complete_session,
+        archive_session,
+        see_session,
+        unsee_session,
+        pin_session,
+        unpin_session,
+        apply_mode,
+    ],
     tags=["sessions"],
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from pathspec import GitIgnoreSpec
@@ -55,5 +56,10 @@ async def ignored_files(source: str, patterns: Sequence[str]) -> list[str]:
         if "must be run in a work tree" in error.message:
             return []
         raise
+    # Beside the event loop: a folder of packages alone can hold hundreds of thousands of ignored files.
+    return await asyncio.to_thread(_matching, names.split("\0"), patterns)
+
+
+def _matching(names: list[str], patterns: Sequence[str]) -> list[str]:
     spec = GitIgnoreSpec.from_lines(patterns)
-    return [name for name in names.split("\0") if name and not name.endswith("/") and spec.match_file(name)]
+    return [name for name in names if name and not name.endswith("/") and spec.match_file(name)]

@@ -1,0 +1,2 @@
+DROP TABLE pins;
+DROP TABLE turn_usage;

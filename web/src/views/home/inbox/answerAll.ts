@@ -1,0 +1,29 @@
+/** Answers several approvals, one after the other. */
+import { answerApproval } from "@/api/actions";
+import { ApiError } from "@/api/client";
+import { plural } from "@/lib/format";
+import { toast, toastError } from "@/ui/feedback/toast";
+import { decidedOnThisPage } from "@/views/approvals/DecidedApproval";
+
+export type PlainDecision = "allow" | "deny";
+
+/** Sends an answer for each; what somebody else has answered meanwhile is left as it is. Returns how many were answered. */
+export async function answerAll(approvalIds: readonly string[], decision: PlainDecision): Promise<number> {
+  let answered = 0;
+  for (const id of approvalIds) {
+    decidedOnThisPage.add(id);
+    try {
+      await answerApproval(id, { decision });
+      answered++;
+    } catch (error) {
+      decidedOnThisPage.delete(id);
+      if (!(error instanceof ApiError) || error.status !== 409) {
+        toastError(error);
+        break;
+      }
+    }
+  }
+  if (approvalIds.length > 1 && answered)
+    toast(`${decision === "allow" ? "Allowed" : "Denied"} ${plural(answered, "approval")}.`);
+  return answered;
+}

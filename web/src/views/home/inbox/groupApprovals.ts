@@ -1,0 +1,35 @@
+/** Joins equal approvals, such as the same command asked for by six sessions, so that one answer serves them all. */
+import type { Approval } from "@/api/types";
+import { answersOf } from "@/views/approvals/approvalDetails";
+import { isQuestion } from "@/views/approvals/questionForm";
+
+export interface ApprovalGroup<Item extends Approval> {
+  key: string;
+  approvals: Item[];
+}
+
+/** Whether "allow" and "deny" are all that there is to answer: no form, and not several ways to allow. */
+export const takesPlainAnswer = (approval: Approval): boolean =>
+  !isQuestion(approval) && answersOf(approval).alternatives.length === 0;
+
+/** Returns what an approval asks for, without the ids that tell calls apart; null if it must be answered alone. */
+function subjectOf(approval: Approval): string | null {
+  if (!takesPlainAnswer(approval) || approval.key === null) return null;
+  const { title, kind, rawInput, content, locations } = (approval.toolCall ?? {}) as Record<string, unknown>;
+  return JSON.stringify([
+    approval.toolKind,
+    approval.key,
+    approval.title,
+    title,
+    kind,
+    rawInput,
+    content,
+    locations,
+  ]);
+}
+
+/** Groups equal approvals; a group stands where its oldest member stood. */
+export function groupApprovals<Item extends Approval>(approvals: readonly Item[]): ApprovalGroup<Item>[] {
+  const groups = Map.groupBy(approvals, (approval) => subjectOf(approval) ?? approval.id);
+  return [...groups].map(([key, members]) => ({ key, approvals: members }));
+}

@@ -46,6 +46,7 @@ from bough.core.overview.usage import UsageReports
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
+from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
@@ -222,6 +223,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         worktree_sessions=worktree_sessions,
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
+        presets=Presets(store, catalog),
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,

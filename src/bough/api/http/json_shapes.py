@@ -167,6 +167,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     },
     "AuditEntry": {"details": {"type": "object", "description": "What was done, by names that depend on the action."}},
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
+    "Preset": {"mcpServerIds": TEXTS, "env": VALUES},
 }
 
 EXPORT: Json = {

@@ -4,6 +4,8 @@ finds processes without rows and rows without processes."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 import structlog
@@ -219,7 +221,7 @@ class Runs:
 
     async def repair(self) -> None:
         """Stores the ends that nobody has seen, ends processes without a row, and forgets runs whose worktree is
-        gone."""
+        gone. What cannot be ended is tried again at the next look."""
 
         async def work(tx: Tx) -> tuple[list[Run], list[Run]]:
             return await tx.all(RUNS.all, Run), await tx.all(RUNS.of_removed_worktrees, Run)
@@ -229,18 +231,18 @@ class Runs:
         self._is_any_running = any(row.state == "running" for row in rows)
         await self._note_ends(rows)
         for row in orphaned:
-            await self._forget(row)
+            await _attempted(row.id, self._forget(row))
         known = {row.id for row in rows} | self._starting
         for folder in folders:
             if folder.name not in known:
-                await start_terminal.end_terminal(folder)
+                await _attempted(folder.name, start_terminal.end_terminal(folder))
 
     async def _note_ends(self, rows: list[Run]) -> None:
         for row in rows:
             if row.state != "running" or row.id in self._starting:
                 continue
             if not await asyncio.to_thread(keeper_folder.is_alive, self._root / row.id):
-                await self._end(BOUGH, row)
+                await _attempted(row.id, self._end(BOUGH, row))
 
     async def _look(self, number: int) -> None:
         """Notices what has ended, and which ports answer."""
@@ -281,6 +283,14 @@ class Runs:
                     await self.repair()
             except (BoughError, OSError) as error:
                 log.warning("runs_not_checked", error=str(error))
+
+
+async def _attempted(run_id: str, work: Coroutine[Any, Any, object]) -> None:
+    """Does one piece of a repair, whose failure stops neither the others nor the server's start."""
+    try:
+        await work
+    except (AgentFailed, OSError) as error:
+        log.warning("run_not_repaired", run=run_id, error=str(error))
 
 
 async def _get(tx: Tx, run_id: str) -> Run:

@@ -27,6 +27,9 @@ STATE = frozenset(
         "available_commands_update",
     }
 )
+# Characters after which a text goes on in another message: a growing message is written as a whole again and again, and
+# agents decide how long it is.
+LONGEST_SPOKEN = 4 * 1024 * 1024
 CUT_OFF = "The turn ended before this call did; it may or may not have taken effect."
 DENIED = "Denied – not run."
 
@@ -80,6 +83,7 @@ class Fold:
                     kind, "agent", body.get("messageId"), message.id, self._redactor, rest
                 )
                 entry.parts = [body["text"]]
+                entry.spoken = len(body["text"])
                 entry.unseen()
             elif kind == "tool":
                 rest = withheld.get(message.id, "")
@@ -110,7 +114,8 @@ class Fold:
                     continue  # the agent echoes the user's text, which is already stored
                 # A chunk without an id does not belong to a message that has one: it is, for example, an error that
                 # follows a partial answer.
-                if entry is None or entry.kind != kind or entry.message_id != update.message_id:
+                is_other = entry is None or entry.kind != kind or entry.message_id != update.message_id
+                if entry is None or is_other or entry.spoken >= LONGEST_SPOKEN:
                     entry = self._speak(kind, update.message_id)
                 entry.append(text)
                 self.unwritten += len(text)

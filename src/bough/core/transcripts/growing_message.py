@@ -38,6 +38,7 @@ class GrowingMessage:
         "role",
         "seen",
         "size",
+        "spoken",
         "stored",
         "stream",
     )
@@ -67,6 +68,8 @@ class GrowingMessage:
         # How many parts, and how many characters, subscribers have received.
         self.seen = 0
         self.length = 0
+        # How many characters the agent has said.
+        self.spoken = 0
         self.redactor = redactor
         # Masks a text, or a tool call's output, as it grows.
         self.stream = redactor.stream(withheld)
@@ -80,6 +83,7 @@ class GrowingMessage:
 
     def append(self, text: str) -> None:
         """Adds text without secret values. An end that may become one is added later."""
+        self.spoken += len(text)
         self.parts.append(self._masked(text))
 
     def close(self) -> None:

@@ -77,6 +77,8 @@ async def test_an_idle_session_makes_room(tmp_path: Path) -> None:
 
         # Each of the two resumes the first session in the place of the second, which is resumed again after it.
         client, review = server.client, ("--session", short_id)
+        # Only an idle session makes room.
+        await client.wait_task((await client.get(f"/api/sessions/{second_id}/tasks"))["tasks"][-1]["id"])
         await bough("session", "resume", short_id, cwd=folder, BOUGH_DATA=data)
         first_id = json.loads(first.out)["id"]
         task = await client.ask(first_id, "[[write a.txt one]] [[fail no]]")

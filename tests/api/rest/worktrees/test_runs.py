@@ -7,8 +7,11 @@ import signal
 import sys
 from pathlib import Path
 
-from bough.agents.keeper_client import keeper_folder
+import pytest
+
+from bough.agents.keeper_client import keeper_folder, orphans
 from bough.agents.keeper_client.keeper_folder import list_keepers
+from bough.errors import AgentFailed
 from tests.api.error_responses import NOBODY, refused
 from tests.api.worktree_helpers import at, commit, made, registered
 from tests.support.client import Client, Json
@@ -96,6 +99,32 @@ async def test_a_command_that_ends_says_how(server: Running) -> None:
     ended = await until_state(server.client, run, "exited")
     assert ended["code"] == 3
     assert await log_of(server.client, run) == "100%\n"
+
+
+async def test_a_command_that_cannot_be_ended_stops_no_repair(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Y3: A command whose processes resist even SIGKILL neither keeps the server from starting nor others from being
+    noticed."""
+    _, worktree = await configured(server)
+    stuck, other = [await start(server.client, worktree, command="sleep 600") for _ in range(2)]
+    end_keeper = orphans.end_keeper
+
+    async def end(folder: Path) -> list[int]:
+        if folder.name == stuck["id"]:
+            raise AgentFailed("agent_stuck", "Processes could not be ended.")
+        return await end_keeper(folder)
+
+    with monkeypatch.context() as resisting:
+        resisting.setattr(orphans, "end_keeper", end)
+        for run in (stuck, other):
+            about = keeper_folder.read_info(server.data / "runs" / run["id"])
+            assert about is not None
+            for process in (about.keeper, about.agent):
+                os.kill(process.pid, signal.SIGKILL)
+            await eventually(lambda run=run: not keeper_folder.is_alive(server.data / "runs" / run["id"]))
+        await server.services.runs.repair()
+        assert (await server.client.get(f"/api/runs/{stuck['id']}"))["state"] == "running"
+        assert (await server.client.get(f"/api/runs/{other['id']}"))["state"] == "lost"
+    await until_state(server.client, stuck, "lost")
 
 
 async def test_a_port_that_answers_is_noticed(server: Running) -> None:

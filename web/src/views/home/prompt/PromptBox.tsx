@@ -202,7 +202,7 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
               <input
                 className={css.input}
                 aria-label="Branch"
-                placeholder="named from the prompt"
+                placeholder="branch name"
                 value={branch}
                 size={Math.max(branch.length, 12)}
                 autoCapitalize="none"
@@ -235,7 +235,9 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
       <p className={css.hint}>
         {races
           ? `${times} sessions get this prompt, each in its own worktree; you keep one result.`
-          : "Enter starts, Shift+Enter for a new line."}{" "}
+          : isTouch
+            ? ""
+            : "Enter starts, Shift+Enter for a new line."}{" "}
         <Link href={routes.new}>All options</Link>
       </p>
     </form>

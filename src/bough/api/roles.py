@@ -55,6 +55,8 @@ _ROUTES: dict[Needed, str] = {
         POST /api/policy/explain
         GET /api/policy/rules
         GET /api/policy/rules/{rule_id}
+        GET /api/presets
+        GET /api/presets/{preset_id}
         GET /api/races
         GET /api/races/{race_id}
         GET /api/races/{race_id}/diff
@@ -189,6 +191,9 @@ _ROUTES: dict[Needed, str] = {
         POST /api/policy/rules
         PATCH /api/policy/rules/{rule_id}
         DELETE /api/policy/rules/{rule_id}
+        POST /api/presets
+        PATCH /api/presets/{preset_id}
+        DELETE /api/presets/{preset_id}
         PATCH /api/repos/{repo_id}/git
         PATCH /api/repos/{repo_id}/config
         POST /api/tokens
@@ -228,6 +233,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_boards_list",
         "agor_schedules_list",
         "agor_mcp_servers_list",
+        "agor_presets_list",
     ),
     "operator": (
         "create_session",

@@ -36,6 +36,7 @@ from bough.core.overview.usage import UsageReports
 from bough.core.policy.choices import Choices
 from bough.core.policy.explain import Explanations
 from bough.core.policy.rules import Rules
+from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
@@ -116,6 +117,7 @@ class Services:
     worktree_sessions: WorktreeSessions
     boards: Boards
     mcp_servers: McpServers
+    presets: Presets
     marking: Marking
     conversations: ConversationLists
     imports: Imports

@@ -52,6 +52,8 @@ class Claim(msgspec.Struct, kw_only=True, frozen=True):
     agent: str | None = None
     # MCP servers for the new session.
     servers: tuple[str, ...] = ()
+    # Names of variables that a preset gives the new session.
+    variables: tuple[str, ...] = ()
     # Whether a worktree is created, in which the repository's setup command runs.
     sets_up: bool = False
     # Why a person decides about this every time, whatever the mode of the caller.

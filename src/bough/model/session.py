@@ -205,6 +205,9 @@ class Session(msgspec.Struct, rename="camel"):
     # Whether the running turn is stalled or looping, and since when.
     stuck: Stuck | None = None
     stuck_since: str | None = None
+    # The preset that it was created from, and its name at that time.
+    preset_id: str | None = None
+    preset: str | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):

@@ -47,6 +47,7 @@ FINISHING = (
 )
 RUNS = ("agor_worktrees_run", "agor_worktrees_run_log")
 SCHEDULES = ("agor_schedules_list", "agor_schedules_create", "agor_schedules_remove")
+PRESETS = ("agor_presets_list",)
 PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
 # About four characters make a token.
 MOST_TOKENS = 7_500
@@ -54,10 +55,10 @@ LONGEST_ABOUT = 260
 
 # The parameters of each tool as in SPEC 5a and seed 001; ? marks an optional one.
 TAKES = {
-    "agor_sessions_prompt": "sessionId prompt mode agenticTool? permissionMode? title? taskId? callback? when?",
-    "agor_sessions_create": "worktreeId agenticTool title? description? permissionMode? contextFiles? mcpServerIds? "
-    "initialPrompt? enableCallback? boardId? x? y?",
-    "agor_sessions_spawn": "prompt title? agenticTool? permissionMode? modelConfig? mcpServerIds? taskId? "
+    "agor_sessions_prompt": "sessionId prompt mode agenticTool? preset? permissionMode? title? taskId? callback? when?",
+    "agor_sessions_create": "worktreeId agenticTool? preset? title? description? permissionMode? contextFiles? "
+    "mcpServerIds? initialPrompt? enableCallback? boardId? x? y?",
+    "agor_sessions_spawn": "prompt title? agenticTool? preset? permissionMode? modelConfig? mcpServerIds? taskId? "
     "enableCallback? includeLastMessage? includeOriginalPrompt? extraInstructions? worktreeId?",
     "agor_sessions_update": "sessionId title? description? status? permissionMode?",
     "agor_sessions_get": "sessionId",
@@ -84,9 +85,11 @@ TAKES = {
     "agor_worktrees_run": "worktreeId name",
     "agor_worktrees_run_log": "worktreeId name?",
     "agor_schedules_list": "sessionId? limit? offset?",
-    "agor_schedules_create": "prompt cron? at? timezone? title? sessionId? worktreeId? agenticTool? permissionMode?",
+    "agor_schedules_create": "prompt cron? at? timezone? title? sessionId? worktreeId? agenticTool? preset? "
+    "permissionMode?",
     "agor_schedules_remove": "scheduleId",
-    "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? enableCallback?",
+    "agor_presets_list": "limit? offset?",
+    "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? preset? enableCallback?",
     "send_to_session": "sessionId message when?",
     "get_session_status": "sessionId",
     "list_sessions": "",
@@ -108,7 +111,7 @@ async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
 
 async def test_all_tools_are_listed(mcp: Mcp) -> None:
     """5a, 5b: Lists every tool of both sections in a fixed order."""
-    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *FINISHING, *RUNS, *SCHEDULES, *PLAIN)
+    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *FINISHING, *RUNS, *SCHEDULES, *PRESETS, *PLAIN)
 
 
 async def test_the_list_is_short(mcp: Mcp) -> None:

@@ -10,7 +10,7 @@ import pytest
 from bough.agents.sandbox.detect import Availability, SandboxProbe
 from bough.core.sessions.requests import NewSession
 from bough.core.tool_calls import service
-from bough.core.trees.branch import NewBranch
+from bough.core.trees.requests import NewBranch
 from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
 from bough.model.agents.sandbox import Sandbox

@@ -14,7 +14,7 @@ from bough.core.store import transactions
 from bough.core.store.sql import COMMON, SESSIONS
 from bough.core.store.transactions import Store
 from bough.core.store.until_available import until_available
-from bough.core.trees.branch import NewBranch
+from bough.core.trees.requests import NewBranch
 from bough.errors import Unavailable
 from bough.model.session import Caller
 from bough.storage.open import open_backend

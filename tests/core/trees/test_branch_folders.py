@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bough.core.trees.branch import Branched, Branches, NewBranch
+from bough.core.trees.branch import Branched, Branches
+from bough.core.trees.requests import NewBranch
 from bough.core.worktrees.service import Worktrees
 from bough.errors import Conflict
 from bough.model.session import Caller

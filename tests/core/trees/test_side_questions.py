@@ -10,7 +10,7 @@ import pytest
 from bough.core.policy import decide_for_session
 from bough.core.store import records
 from bough.core.store.sql import TREES
-from bough.core.trees.branch import NewBranch
+from bough.core.trees.requests import NewBranch
 from bough.errors import Conflict
 from bough.model.tool import ToolUse
 from bough.model.trees.tree import AgentNote

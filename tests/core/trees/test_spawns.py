@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bough.core.store.sql import SESSIONS
-from bough.core.trees.branch import NewBranch
+from bough.core.trees.requests import NewBranch
 from bough.errors import Denied
 from bough.model.session import PermissionMode
 from tests.core.trees.tree_helpers import KINDS, Grove, add_demo, answer, grove, session_caller

@@ -12,7 +12,8 @@ import pytest
 
 from bough.core.sessions.ending.control import Control, Stopped
 from bough.core.store.sql import RACES, SESSIONS, TASKS, TREES, WORKTREES
-from bough.core.trees.branch import Branches, NewBranch
+from bough.core.trees.branch import Branches
+from bough.core.trees.requests import NewBranch
 from bough.core.worktrees import for_branch, service
 from bough.errors import Unavailable
 from bough.model.session import Caller

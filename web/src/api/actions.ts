@@ -167,6 +167,12 @@ export const patchMcpServer = (serverId: string, body: Schemas["McpServerPatch"]
 export const removeMcpServer = (serverId: string) =>
   dataOf(api.DELETE("/api/mcp-servers/{serverId}", { params: { path: { serverId } } }));
 
+export const addPreset = (body: Schemas["NewPreset"]) => dataOf(api.POST("/api/presets", { body }));
+export const patchPreset = (presetId: string, body: Schemas["PresetPatch"]) =>
+  dataOf(api.PATCH("/api/presets/{presetId}", { params: { path: { presetId } }, body }));
+export const removePreset = (presetId: string) =>
+  dataOf(api.DELETE("/api/presets/{presetId}", { params: { path: { presetId } } }));
+
 export const revokeToken = (tokenId: string) =>
   dataOf(api.DELETE("/api/tokens/{tokenId}", { params: { path: { tokenId } } }));
 

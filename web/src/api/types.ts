@@ -21,6 +21,7 @@ export type GitReport = Schemas["GitReport"];
 export type Worktree = Schemas["Worktree"];
 export type Board = Schemas["Board"];
 export type McpServer = Schemas["McpServer"];
+export type Preset = Schemas["Preset"];
 export type Token = Schemas["Token"];
 export type NewUserToken = Schemas["NewUserToken"];
 export type User = Schemas["UserInfo"];

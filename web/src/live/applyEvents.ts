@@ -32,6 +32,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   repo: ["repos", "repoGit", "repoConfig", "cards", "home", "sidebar"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],
+  preset: ["presets", "schedules"],
   rule: ["rules"],
   choice: ["choices"],
   schedule: ["schedules", "scheduleRuns"],

@@ -53,6 +53,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands.import_conversations": ("import", "session"),
     "commands.acp": ("acp", "mcp-stdio"),
     "agents.command": ("agents",),
+    "agents.preset": ("preset",),
     "commands.mcp": ("mcp",),
     "commands.export": ("export",),
     "access.token": ("token",),

@@ -12,6 +12,7 @@ RECORDS = {
     "worktree": "Worktree",
     "board": "Board",
     "mcp_server": "McpServer",
+    "preset": "Preset",
     "session": "Session",
     "task": "Task",
     "message": "Message",

@@ -152,6 +152,13 @@ SHAPES: dict[str, dict[str, Json]] = {
     },
     "Rule": {"createdBy": WHO},
     "Choice": {"decidedBy": WHO},
+    "ShownSchedule": {
+        "createdBy": WHO,
+        "template": {
+            "type": ["object", "null"],
+            "description": "The new session of each run, as `POST /api/sessions` takes it.",
+        },
+    },
     "Repo": {
         "setup": TEXTS,
         "copyIgnored": TEXTS,
@@ -160,6 +167,7 @@ SHAPES: dict[str, dict[str, Json]] = {
     },
     "AuditEntry": {"details": {"type": "object", "description": "What was done, by names that depend on the action."}},
     "McpServer": {"args": TEXTS, "env": VALUES, "headers": VALUES},
+    "Preset": {"mcpServerIds": TEXTS, "env": VALUES},
 }
 
 EXPORT: Json = {

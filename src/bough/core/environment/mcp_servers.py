@@ -18,9 +18,10 @@ from bough.core.store import records
 from bough.core.store.paging import Page
 from bough.core.store.session_secrets import remember_secrets
 from bough.core.store.short_ids import find
-from bough.core.store.sql import MCP
+from bough.core.store.sql import MCP, PRESETS
 from bough.core.store.transactions import Change, Store
 from bough.errors import Conflict, Invalid
+from bough.model.agents.preset import Preset
 from bough.model.message import raw
 from bough.model.repo import McpServer, Transport
 from bough.model.session import Caller, Session
@@ -174,19 +175,20 @@ class McpServers:
         return await self._store.write(work)
 
     async def remove(self, caller: Caller, server_id: str) -> McpServer:
-        """Deletes a server and removes it from all sessions."""
+        """Deletes a server and removes it from all sessions and presets."""
         caller.require("admin", "remove MCP servers")
 
         async def work(change: Change) -> McpServer:
             server = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)
             for session in await change.tx.all(MCP.users, Session, pattern=f"%{server.id}%"):
                 await remember_secrets(change.tx, session.id)
-                remaining = [
-                    server_id
-                    for server_id in msgspec.json.decode(session.mcp_server_ids, type=list[str])
-                    if server_id != server.id
-                ]
+                remaining = _without(session.mcp_server_ids, server.id)
                 await records.update_session(change, session.id, mcp_server_ids=raw(remaining))
+            for preset in await change.tx.all(PRESETS.with_server, Preset, pattern=f"%{server.id}%"):
+                remaining = _without(preset.mcp_server_ids, server.id)
+                query = PRESETS.patch.with_(set="mcp_server_ids = :mcp_server_ids")
+                await change.tx.run(query, id=preset.id, now=change.now, mcp_server_ids=raw(remaining))
+                change.emit("preset.patched", msgspec.structs.replace(preset, mcp_server_ids=raw(remaining)))
             await change.tx.run(MCP.remove, id=server.id)
             change.emit("mcp_server.removed", server)
             change.audit(caller, "mcp_server.removed", subject_id=server.id, name=server.name)
@@ -213,6 +215,10 @@ async def for_agent(
         else:
             left_out.append((name, server.transport))
     return servers, left_out
+
+
+def _without(server_ids: msgspec.Raw, removed: str) -> list[str]:
+    return [server_id for server_id in msgspec.json.decode(server_ids, type=list[str]) if server_id != removed]
 
 
 def agent_name(name: str) -> str:

@@ -197,7 +197,9 @@ class AgentPool:
             self._agents[session.id] = agent
             try:
                 started = msgspec.structs.replace(session, confinement=confined.confinement)
-                context = SessionContext(self._store, started, self._own_server(confined.tools, token))
+                context = SessionContext(
+                    self._store, started, self._own_server(confined.tools, token), private.instructions
+                )
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
                 await self._store.write(lambda change: store_ready(change, agent, opened))
             except BaseException as error:
@@ -282,7 +284,10 @@ class AgentPool:
         agent.want(mode)
         if keeper.needs_history:
             context = SessionContext(self._store, session)
-            agent.preface = (await until_available(lambda: context.preface(""), "an agent that is found again")).blocks
+            preface = await until_available(
+                lambda: context.preface(private.instructions), "an agent that is found again"
+            )
+            agent.preface = preface.blocks
         self._agents[session.id] = agent
         return agent
 

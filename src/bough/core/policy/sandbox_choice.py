@@ -35,6 +35,9 @@ class StoredChoice(NamedTuple):
     profile: SandboxProfile | None
 
 
+INHERITED = StoredChoice(None, None)
+
+
 async def wanted_sandbox(tx: Tx, session: Session, settings: Settings) -> SandboxChoice:
     """Returns the choice for a session: its own, its repo's or the server's, for each of the two."""
     return _completed(_own(session), await _repo_choice(tx, session.repo_id, settings))
@@ -80,15 +83,33 @@ async def check_sandbox_change(
         caller.require("admin", "confine an agent less")
 
 
-async def sandbox_of_branch(tx: Tx, caller: Caller, settings: Settings, source: Session) -> StoredChoice:
-    """Returns the choice to store for a branch: its source's if a person creates it; if a session does, the stricter of
-    its own and the source's."""
+async def sandbox_of_branch(
+    tx: Tx, caller: Caller, settings: Settings, source: Session, requested: StoredChoice = INHERITED
+) -> StoredChoice:
+    """Returns the choice to store for a branch: the requested one, or its source's, if a person creates it; if a
+    session does, the strictest of its own, the source's and the requested one. Only an admin may request less than the
+    source's."""
+    if any(requested):
+        return await _requested_for_branch(tx, caller, settings, source, requested)
     if caller.kind != "session" or caller.id is None:
         return _own(source)
     creator = await records.session(tx, caller.id)
     if (creator.repo_id, _own(creator)) == (source.repo_id, _own(source)):
         return _own(source)
     return _strictest(await wanted_sandbox(tx, creator, settings), await wanted_sandbox(tx, source, settings))
+
+
+async def _requested_for_branch(
+    tx: Tx, caller: Caller, settings: Settings, source: Session, requested: StoredChoice
+) -> StoredChoice:
+    usual = await wanted_sandbox(tx, source, settings)
+    completed = _completed(requested, usual)
+    if caller.kind == "session" and caller.id is not None:
+        own = await wanted_sandbox(tx, await records.session(tx, caller.id), settings)
+        return _strictest(own, usual, completed)
+    if is_weaker(completed, usual):
+        caller.require("admin", "confine an agent less than the session that it branches from")
+    return StoredChoice(requested.sandbox or source.sandbox, requested.profile or source.sandbox_profile)
 
 
 def is_weaker(choice: SandboxChoice, other: SandboxChoice) -> bool:

@@ -53,11 +53,14 @@ class SchedulePatch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class ShownSchedule(Schedule):
-    """A schedule with its times in words, the next few of them, and its newest run."""
+    """A schedule with its times in words, the next few of them, its newest run, and the name of its preset; `problem`
+    says what is missing for the next run."""
 
     times: str = ""
     upcoming: list[str] = msgspec.field(default_factory=list[str])
     last_run: ScheduleRun | None = None
+    preset: str | None = None
+    problem: str | None = None
 
 
 class RunBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bough.core.policy.sandbox_choice import StoredChoice, sandbox_of_new
+from bough.core.presets.find import find_preset
 from bough.core.schedules import times
 from bough.core.schedules.requests import (
     NewSchedule,
@@ -68,7 +69,7 @@ class Schedules:
             raise Invalid(
                 "bad_schedule", "Give either `sessionId`, to prompt one session, or `session`, for a new one per run."
             )
-        template = self._checked(caller, new.session) if new.session is not None else None
+        template = await self._checked(caller, new.session) if new.session is not None else None
 
         async def work(change: Change) -> ShownSchedule:
             if (await change.tx.value(SCHEDULES.count) or 0) >= MOST_SCHEDULES:
@@ -102,21 +103,26 @@ class Schedules:
         self.changed.set()
         return shown
 
-    def _checked(self, caller: Caller, session: NewSession) -> NewSession:
+    async def _checked(self, caller: Caller, session: NewSession) -> NewSession:
         checked = checked_template(session)
-        self._sessions.check(caller, checked)
+        self._sessions.check(caller, await self._sessions.filled_in(checked))
         return checked
 
     async def _template(self, tx: Tx, caller: Caller, session: NewSession) -> str:
         """Returns a template as it is stored: with whole ids, and confined as an agent's own sessions are."""
         repo, worktree = await session_folder(tx, session.repo_id, session.worktree_id)
-        servers = [await find_id(tx, "mcp_servers", server_id) for server_id in session.mcp_server_ids]
+        servers = session.mcp_server_ids
+        if servers is not None:
+            servers = [await find_id(tx, "mcp_servers", server_id) for server_id in servers]
+        # By its id, so that it can be renamed.
+        preset = (await find_preset(tx, session.preset)).id if session.preset is not None else None
         requested = StoredChoice(session.sandbox, session.sandbox_profile)
         choice = await sandbox_of_new(tx, caller, self._settings, repo.id, requested)
         stored = msgspec.structs.replace(
             session,
             repo_id=repo.id if session.repo_id is not None else None,
             worktree_id=worktree.id if worktree is not None else None,
+            preset=preset,
             mcp_server_ids=servers,
             sandbox=choice.sandbox,
             sandbox_profile=choice.profile,
@@ -150,7 +156,7 @@ class Schedules:
             raise Invalid("nothing_to_change", "Give at least one field to change.")
         if "cron" in changes and "at" in changes:
             raise Invalid("bad_schedule", "Give either `cron`, for repeated runs, or `at`, for a single one.")
-        template = self._checked(caller, patch.session) if patch.session is not msgspec.UNSET else None
+        template = await self._checked(caller, patch.session) if patch.session is not msgspec.UNSET else None
 
         async def work(change: Change) -> ShownSchedule:
             before = await find(change.tx, "schedules", schedule_id, SCHEDULES.get, Schedule)

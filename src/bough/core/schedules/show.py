@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from bough.core.schedules import times
 from bough.core.schedules.requests import ShownSchedule
+from bough.core.sessions.requests import NewSession
 from bough.core.store.session_secrets import redactor_of
-from bough.core.store.sql import SCHEDULES
+from bough.core.store.sql import PRESETS, SCHEDULES
 from bough.core.store.transactions import Change
+from bough.model.agents.preset import Preset
 from bough.model.event import EventType
 from bough.model.schedule import Schedule, ScheduleRun
 from bough.model.values.times import now
 from bough.storage.backend import Tx
 
 UPCOMING = 3
+PRESET_GONE = "Its preset was removed. Choose another, or add the schedule again."
 
 
 async def show(tx: Tx, schedule: Schedule) -> ShownSchedule:
@@ -28,7 +33,26 @@ async def show(tx: Tx, schedule: Schedule) -> ShownSchedule:
     else:
         words = "Once"
         after = [schedule.next_at] if schedule.next_at is not None else []
-    return ShownSchedule(**fields, times=words, upcoming=after, last_run=last[0] if last else None)
+    preset, problem = await _preset(tx, schedule)
+    return ShownSchedule(
+        **fields,
+        times=words,
+        upcoming=after,
+        last_run=last[0] if last else None,
+        preset=preset,
+        problem=problem,
+    )
+
+
+async def _preset(tx: Tx, schedule: Schedule) -> tuple[str | None, str | None]:
+    """Returns the name of a schedule's preset, and what is wrong with it."""
+    if schedule.template is None:
+        return None, None
+    session = msgspec.json.decode(schedule.template, type=NewSession)
+    if session.preset is None:
+        return None, None
+    preset = await tx.one(PRESETS.get, Preset, id=session.preset)
+    return (preset.name, None) if preset is not None else (None, PRESET_GONE)
 
 
 async def emit(change: Change, kind: EventType, schedule: Schedule) -> ShownSchedule:

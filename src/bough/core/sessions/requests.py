@@ -25,6 +25,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     worktree: SessionWorktree | None = None
     # The folder inside the repo or worktree; its top by default.
     folder: str | None = None
+    # A preset, by name or id. Whatever the request says itself counts before it.
+    preset: str | None = None
     agent: str | None = None
     title: str = ""
     description: str = ""
@@ -32,7 +34,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     model: str | None = None
     effort: str | None = None
     env: dict[str, str] = {}
-    mcp_server_ids: list[str] = []
+    # Null uses the preset's; no servers without one.
+    mcp_server_ids: list[str] | None = None
     context_files: list[str] = []
     callback: CallbackConfig = msgspec.field(default_factory=CallbackConfig)
     headless: Headless | None = None

@@ -18,8 +18,9 @@ from bough.core.environment.variables import checked_env
 from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
 from bough.core.sessions.audit_rights import audit_rights
+from bough.core.sessions.from_preset import fill_in, preset_of
 from bough.core.sessions.list_sessions import SessionPages
-from bough.core.sessions.repo_defaults import repo_defaults
+from bough.core.sessions.repo_defaults import RepoDefaults
 from bough.core.sessions.requests import (
     NewSession,
     OpenedSession,
@@ -76,9 +77,15 @@ class Sessions:
         self._catalog = catalog
         self._tasks = tasks
         self._pages = SessionPages(store)
+        self._repo_defaults = RepoDefaults(store, settings, catalog)
+
+    async def filled_in(self, new: NewSession) -> NewSession:
+        """Returns a new session with the fields of its preset."""
+        return await fill_in(self._store, new)
 
     def check(self, caller: Caller, new: NewSession) -> tuple[str, str | None]:
-        """Raises if a new session is invalid, wherever it is to work; returns the agent and the prompt."""
+        """Raises if a new session is invalid, wherever it is to work; returns the agent and the prompt. The fields of
+        its preset must be filled in."""
         entry = self._catalog.get(new.agent or self._catalog.default(self._settings.default_agent))
         startable(entry, self._settings.data_path)
         check_texts(new.title, new.description)
@@ -117,6 +124,11 @@ class Sessions:
         worktree that it asks for before (`made`), and may do more in that transaction (`also`)."""
         if new.worktree is not None and made is None:
             raise Internal("worktree_not_made", "The worktree of a new session must be created before it.")
+        request = new
+        if new.preset is not None and (earlier := await self.opened_before(caller, new)) is not None:
+            # The preset may be gone since.
+            return earlier
+        new = await self.filled_in(new)
         agent, prompt = self.check(caller, new)
         attached = files.checked(new.files, prompt)
         repo, worktree = await self._store.read(
@@ -124,8 +136,8 @@ class Sessions:
         )
         folder = worktree.path if worktree else repo.path
         cwd, context_files = await asyncio.to_thread(self._checked_folder, caller, new, folder)
-        defaults = await asyncio.to_thread(repo_defaults, self._catalog, self._settings, new, agent, folder, repo.path)
-        agent = defaults.agent
+        defaults = await self._repo_defaults.complete(new, agent, folder, repo.path)
+        new, agent, warnings = defaults.session, defaults.agent, defaults.warnings
         git = await git_state(str(cwd)) if repo.kind == "git" else None
         session_id = new_id()
 
@@ -135,7 +147,7 @@ class Sessions:
             if worktree is not None:
                 # It may have been removed meanwhile.
                 await usable(change.tx, worktree.id)
-            mcp_ids = [await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids]
+            mcp_ids = [await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids or []]
             requested = StoredChoice(new.sandbox, new.sandbox_profile)
             choice = await sandbox_of_new(change.tx, caller, self._settings, repo.id, requested)
             session = await records.add_session(
@@ -161,6 +173,7 @@ class Sessions:
                 resume_after_limit=new.resume_after_limit,
                 sandbox=choice.sandbox,
                 sandbox_profile=choice.profile,
+                preset=preset_of(new),
             )
             await check_servers(change.tx, caller, self._settings, self._catalog.get(agent), session, None)
             if maker is not None:
@@ -174,10 +187,10 @@ class Sessions:
                 )
                 task_id = task.id
                 session = await records.session(change.tx, session.id)
-            return OpenedSession(session, task_id, folder_warnings(cwd), made_room)
+            return OpenedSession(session, task_id, [*folder_warnings(cwd), *warnings], made_room)
 
         opened = await self._store.write_once(
-            caller, CREATE, msgspec.structs.replace(new, idempotency_key=None), OpenedSession, work
+            caller, CREATE, msgspec.structs.replace(request, idempotency_key=None), OpenedSession, work
         )
         active = await self._store.read(lambda tx: tx.value(SESSIONS.active_total))
         log.info("session_opened", session=opened.session.id, agent=agent, cwd=str(cwd), active_sessions=active)

@@ -68,8 +68,9 @@ class WorktreeSessions:
             return earlier
         if new.worktree_id is not None or new.repo_id is None:
             raise Invalid("repo_missing", "A new worktree needs its repo: send `repoId`, and no `worktreeId`.")
-        self._sessions.check(caller, new)
-        await self._store.write(lambda change: self._admissible(change, caller, new))
+        filled = await self._sessions.filled_in(new)
+        self._sessions.check(caller, filled)
+        await self._store.write(lambda change: self._admissible(change, caller, filled))
         # Without a key, no request can find the worktree again: it carries a mark until its session exists.
         mark = for_branch.marked(new_id()) if caller.idempotency_key is None else None
         maker, scope = (caller, SCOPE) if mark is None else (mark, for_branch.MARKS)
@@ -83,7 +84,7 @@ class WorktreeSessions:
     async def _admissible(self, change: Change, caller: Caller, new: NewSession) -> None:
         """Raises if the session would be refused, before the worktree is created."""
         await check_admission(change, self._settings, caller, make_room=new.make_room)
-        for server_id in new.mcp_server_ids:
+        for server_id in new.mcp_server_ids or []:
             await find_id(change.tx, "mcp_servers", server_id)
 
     @contextlib.asynccontextmanager

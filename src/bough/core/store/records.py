@@ -11,6 +11,7 @@ from bough.core.store.session_secrets import redactor_of_new
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
+from bough.model.agents.preset import SessionPreset
 from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.approval import BESIDE_TURN_KINDS, Approval, ApprovalStatus, Decision, Option
 from bough.model.message import QUEUED_BASE, Message, Role, raw
@@ -82,6 +83,7 @@ async def add_session(
     env_trusted: bool | None = None,
     approval_timeout: float | None = None,
     resume_after_limit: bool | None = None,
+    preset: SessionPreset | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
     `source`. `env_trusted` is given for inherited values: whether an admin has set them. Secret values in its texts are
@@ -121,11 +123,15 @@ async def add_session(
         depth=depth_below(source, kind) if source is not None else 0,
         race_id=race.race_id if race is not None else None,
         race_number=race.race_number if race is not None else None,
+        preset_id=preset.id if preset is not None else None,
+        preset=preset.name if preset is not None else None,
         now=change.now,
     )
     assert session is not None
+    instructions = secrets.text(preset.instructions) if preset is not None else ""
     trusted = caller.may("admin") if env_trusted is None else env_trusted
-    await change.tx.run(SESSIONS.add_private, id=session.id, env=raw(env), env_trusted=trusted)
+    private = {"env": raw(env), "env_trusted": trusted, "instructions": instructions}
+    await change.tx.run(SESSIONS.add_private, id=session.id, **private)
     change.session("session.created", session)
     change.audit(
         caller,
@@ -139,6 +145,7 @@ async def add_session(
         mode=permission_mode,
         sandbox=sandbox,
         sandbox_profile=sandbox_profile,
+        preset=preset.name if preset is not None else None,
         # Only the names: values are secret.
         env=sorted(env) or None,
     )

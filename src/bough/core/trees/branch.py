@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import structlog
@@ -13,7 +13,8 @@ from bough.agents.catalog.find_program import startable
 from bough.core.environment.variables import checked_env
 from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.network_reach import session_env
-from bough.core.policy.sandbox_choice import sandbox_of_branch
+from bough.core.policy.sandbox_choice import INHERITED, StoredChoice, sandbox_of_branch
+from bough.core.presets.find import preset_of_session
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt, enqueue
 from bough.core.store import records
@@ -23,8 +24,9 @@ from bough.core.store.short_ids import find_id, whole_id
 from bough.core.store.sql import SESSIONS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files
-from bough.core.transcripts.files import NewFiles
 from bough.core.trees.fork_titles import fork_title
+from bough.core.trees.from_preset import fill_in_branch, preset_of
+from bough.core.trees.requests import NewBranch, NewBranchWorktree
 from bough.core.trees.tree_limits import BranchKind, check_mode, check_room, mode_warnings, refuse_side_question
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees, WorktreeRequest, clear_mark
 from bough.core.worktrees.records import usable, worktree
@@ -33,7 +35,7 @@ from bough.errors import Conflict, Invalid
 from bough.git.working_copy.folder_state import state as git_state
 from bough.model.message import notice, raw
 from bough.model.repo import GitState
-from bough.model.session import ApprovalTimeout, CallbackConfig, Caller, Headless, PermissionMode, RacePosition, Session
+from bough.model.session import CallbackConfig, Caller, PermissionMode, RacePosition, Session
 from bough.model.task import Source, Task
 from bough.model.values.ids import new_id
 from bough.settings import Settings
@@ -42,39 +44,6 @@ from bough.storage.backend import Tx
 log = structlog.get_logger("bough.sessions")
 
 SCOPE = "sessions.branch"
-
-
-class NewBranchWorktree(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A worktree to create for a branch: its git branch, its path, and whether ignored files are copied."""
-
-    branch: str | None = None
-    path: str | None = None
-    ignored: bool = False
-
-
-class NewBranch(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A fork, child or side question to create; omitted fields are inherited (L3)."""
-
-    prompt: str | None = None
-    # Files that are attached to the prompt.
-    files: NewFiles = msgspec.UNSET
-    title: str | None = None
-    description: str | None = None
-    agent: str | None = None
-    permission_mode: PermissionMode | None = None
-    model: str | None = None
-    effort: str | None = None
-    # A fork begins after this task; by default after the last finished one.
-    task_id: str | None = None
-    worktree: Literal["same", "new"] | NewBranchWorktree = "same"
-    # A child works in this worktree of the repo instead.
-    worktree_id: str | None = None
-    mcp_server_ids: list[str] | None = None
-    env: dict[str, str] | None = None
-    callback: CallbackConfig | None = None
-    headless: Headless | None = None
-    approval_timeout: ApprovalTimeout | None = None
-    idempotency_key: str | None = None
 
 
 class Branched(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -110,6 +79,9 @@ class Branches:
         """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
         for branch in new:
             self._check(caller, branch, kind)
+        new = [await self.filled_in(branch) for branch in new]
+        for branch in new:
+            self._check_variables(caller, branch)
             if branch.agent is not None:
                 startable(self._catalog.get(branch.agent), self._settings.data_path)
 
@@ -125,12 +97,19 @@ class Branches:
         if new.prompt is not None:
             prompt = checked_prompt(new.prompt, self._settings.max_prompt)
         source = await self._store.read(lambda tx: records.session(tx, session_id))
-        if new.agent is not None:
-            startable(self._catalog.get(new.agent), self._settings.data_path)
         if (task_id := new.task_id) is not None:
             whole = await self._store.read(lambda tx: whole_id(tx, "tasks", task_id))
             new = msgspec.structs.replace(new, task_id=whole)
         request = [kind, msgspec.structs.replace(new, idempotency_key=None)]
+        if new.preset is not None:
+            # The preset may be gone since an earlier request with the same key.
+            scope = RecordScope(SCOPE, "sessions", source.id)
+            if (earlier := await self._store.stored_answer(caller, scope, request, Branched)) is not None:
+                return earlier
+            new = await self.filled_in(new)
+            self._check_variables(caller, new)
+        if new.agent is not None:
+            startable(self._catalog.get(new.agent), self._settings.data_path)
         if new.worktree == "same":
             folder = await self._store.read(lambda tx: self._existing_folder(tx, caller, source, new))
             return await self._write(caller, source, new, kind, prompt, folder, request)
@@ -247,8 +226,7 @@ class Branches:
         check_texts(new.title or "", new.description or "")
         check_choice("model", new.model)
         check_choice("effort", new.effort)
-        if new.env is not None:
-            check_variables(caller, self._catalog, checked_env(new.env))
+        self._check_variables(caller, new)
         files.checked(new.files, new.prompt)
         if new.prompt is None and kind != "fork":
             raise Invalid("empty_prompt", "Add a `prompt` that says what the new session should do.")
@@ -260,6 +238,15 @@ class Branches:
             raise Invalid("bad_branch", "Only a child can use `worktreeId`, and not together with `worktree`.")
         if kind == "btw" and (new.permission_mode not in (None, "plan") or new.worktree != "same"):
             raise Invalid("bad_branch", "A side question only reads: omit `worktree`, and use the mode plan or none.")
+
+    def _check_variables(self, caller: Caller, new: NewBranch) -> None:
+        preset = preset_of(new)
+        env = (new.env or {}) | (preset.env if preset is not None else {})
+        check_variables(caller, self._catalog, checked_env(env))
+
+    async def filled_in(self, new: NewBranch) -> NewBranch:
+        """Returns a branch with the fields of its preset."""
+        return await fill_in_branch(self._store, new)
 
     async def _add(
         self,
@@ -282,10 +269,15 @@ class Branches:
         if folder.worktree_id is not None:
             await usable(change.tx, folder.worktree_id)
         await check_mode(change.tx, caller, source, mode, kind)
+        preset = preset_of(new)
         env, env_trusted = new.env, None
         if env is None:
             env = await session_env(change.tx, source.id)
             env_trusted = bool(await change.tx.value(SESSIONS.env_trusted, id=source.id))
+        if preset is not None and preset.env:
+            # Variables that the request itself sets count before the preset's, inherited ones do not.
+            env = {**env, **preset.env, **(new.env or {})}
+            env_trusted = caller.may("admin") and env_trusted is not False
         servers = source.mcp_server_ids
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
@@ -293,7 +285,8 @@ class Branches:
         title = new.title
         if title is None:
             title = await fork_title(change, source, new.prompt, env) if kind == "fork" else ""
-        choice = await sandbox_of_branch(change.tx, caller, self._settings, source)
+        requested = StoredChoice(preset.sandbox, preset.sandbox_profile) if preset is not None else INHERITED
+        choice = await sandbox_of_branch(change.tx, caller, self._settings, source, requested)
         session = await records.add_session(
             change,
             caller,
@@ -322,6 +315,7 @@ class Branches:
             branch_task_id=branch_task.id if branch_task else None,
             race=race,
             env_trusted=env_trusted,
+            preset=preset or await preset_of_session(change.tx, source),
         )
         # Its agent learns the conversation so far, with the values that the source has or had.
         await remember_secrets(change.tx, session.id, source.id)

@@ -4,18 +4,20 @@ INSERT INTO sessions (
     id, repo_id, worktree_id, cwd, agent, title, description, status, activity, permission_mode, allowed_tools,
     model, effort, mcp_server_ids, env, context_files, callback, kind, parent_session_id, forked_from_session_id,
     root_session_id, branch_task_id, created_by, git_state, message_count, queue_paused, archived,
-    headless, approval_timeout, resume_after_limit, depth, race_id, race_number, sandbox, sandbox_profile, created_at, updated_at, active_at
+    headless, approval_timeout, resume_after_limit, depth, race_id, race_number, sandbox, sandbox_profile,
+    preset_id, preset, created_at, updated_at, active_at
 ) VALUES (
     :id, :repo_id, :worktree_id, :cwd, :agent, :title, :description, 'active', 'not_started', :permission_mode,
     :allowed_tools, :model, :effort, :mcp_server_ids, :env, :context_files, :callback, :kind, :parent_session_id,
     :forked_from_session_id, :root_session_id, :branch_task_id, :created_by, :git_state, 0, FALSE, FALSE,
-    :headless, :approval_timeout, :resume_after_limit, :depth, :race_id, :race_number, :sandbox, :sandbox_profile, :now, :now, :now
+    :headless, :approval_timeout, :resume_after_limit, :depth, :race_id, :race_number, :sandbox, :sandbox_profile,
+    :preset_id, :preset, :now, :now, :now
 ) RETURNING *
 
 -- name: add_private
 -- Stores a session's private values.
-INSERT INTO session_private (session_id, env, env_trusted, next_position, next_task, agent_session_id)
-VALUES (:id, :env, :env_trusted, 1, 1, NULL)
+INSERT INTO session_private (session_id, env, env_trusted, instructions, next_position, next_task, agent_session_id)
+VALUES (:id, :env, :env_trusted, :instructions, 1, 1, NULL)
 
 -- name: get
 -- Returns one session.
@@ -62,11 +64,15 @@ UPDATE sessions SET message_count = message_count + :added, updated_at = :now, a
 
 -- name: private
 -- Returns a session's private values.
-SELECT env, agent_session_id FROM session_private WHERE session_id = :id
+SELECT env, agent_session_id, instructions FROM session_private WHERE session_id = :id
 
 -- name: env
 -- Returns a session's environment values.
 SELECT env FROM session_private WHERE session_id = :id
+
+-- name: instructions
+-- Returns the instructions of a session's preset.
+SELECT instructions FROM session_private WHERE session_id = :id
 
 -- name: env_trusted
 -- Returns whether an admin has set a session's environment values.

@@ -1,4 +1,4 @@
-/** Queries for agents, MCP servers, people and their tokens, the audit trail, files and server settings. */
+/** Queries for agents, MCP servers, presets, people and their tokens, the audit trail, files and server settings. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, dataOf, fetchFile } from "../client";
 import type { Role } from "../types";
@@ -27,6 +27,13 @@ export const mcpServersQuery = queryOptions({
     (await dataOf(api.GET("/api/mcp-servers", { params: { query: { limit: FULL_LIST_LIMIT } } }))).mcpServers,
 });
 export const useMcpServers = () => useQuery(mcpServersQuery);
+
+export const presetsQuery = queryOptions({
+  queryKey: ["presets"],
+  queryFn: async () =>
+    (await dataOf(api.GET("/api/presets", { params: { query: { limit: FULL_LIST_LIMIT } } }))).presets,
+});
+export const usePresets = () => useQuery(presetsQuery);
 
 /** No event reports a sign-in, so the list is fetched each time it is shown. */
 export const tokensQuery = queryOptions({

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Bot } from "lucide-react";
 import { useEffect } from "react";
 import { Link } from "wouter";
-import { approvalQuery, sessionQuery, useApprovals } from "@/api/queries";
+import { approvalQuery, sessionQuery, useApprovals, usePresets } from "@/api/queries";
 import type { Agent, Approval, Repo, Worktree } from "@/api/types";
 import { routes } from "@/app/routes";
 import { useTitle } from "@/app/title";
@@ -42,10 +42,12 @@ export function ProposedSession({
     ...sessionQuery(approvalResult.data?.sessionId ?? ""),
     enabled: approvalResult.data !== undefined,
   });
+  const presets = usePresets();
   const targetId = tool === "agor_sessions_prompt" ? String(args.sessionId ?? "") : "";
   const target = useQuery({ ...sessionQuery(targetId), enabled: targetId !== "" });
   const error = approvalResult.error ?? sessionResult.error;
-  const loading = !approvalResult.data || !sessionResult.data || (targetId !== "" && target.isLoading);
+  const loading =
+    !approvalResult.data || presets.isLoading || !sessionResult.data || (targetId !== "" && target.isLoading);
   if (error || loading)
     return (
       <div className={css.view}>
@@ -55,7 +57,14 @@ export function ProposedSession({
     );
   const approval = approvalResult.data;
   const session = sessionResult.data;
-  const proposal = readProposal(tool, args, { session, target: target.data, repos, worktrees, agents });
+  const proposal = readProposal(tool, args, {
+    session,
+    target: target.data,
+    repos,
+    worktrees,
+    agents,
+    presets: presets.data,
+  });
   return (
     <div className={css.view}>
       <header>

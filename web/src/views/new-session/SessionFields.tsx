@@ -6,6 +6,7 @@ import { AdvancedFields } from "@/views/forms/fields/AdvancedFields";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { CallbackFields } from "@/views/forms/fields/CallbackFields";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
+import { PresetSelect } from "@/views/forms/fields/PresetSelect";
 import { PromptField } from "@/views/forms/fields/PromptField";
 import { ModePicker } from "@/views/forms/fields/permissions/ModePicker";
 import { RepoPicker } from "@/views/forms/fields/RepoPicker";
@@ -102,6 +103,7 @@ export function SessionFields({
       </div>
       {(!proposal || proposal.agent) && (
         <div className={parts.stack}>
+          {!proposal && <PresetSelect draft={draft} set={set} error={of.at("preset")} />}
           <FormSection label="Agent" error={of.at("agent")}>
             <AgentPicker value={draft.agent} onChange={(agent) => set({ agent, model: "", effort: "" })} />
           </FormSection>

@@ -1,5 +1,5 @@
 /** Converts a proposed session to form values and back. Only the arguments that were changed in the form are replaced. */
-import type { Agent, Mode, Repo, Session, Worktree } from "@/api/types";
+import type { Agent, Mode, Preset, Repo, Session, Worktree } from "@/api/types";
 import type { DirectoryKind } from "@/views/forms/fields/DirectoryPicker";
 import {
   DEFAULT_CALLBACK,
@@ -41,6 +41,7 @@ export interface ProposalContext {
   repos: readonly Repo[];
   worktrees: readonly Worktree[];
   agents: readonly Agent[];
+  presets?: readonly Preset[];
 }
 
 const FIELDS: ProposalFields = {
@@ -82,14 +83,21 @@ export function readProposal(tool: string, args: Arguments, context: ProposalCon
   return read ? { tool, arguments: args, ...read(args, context) } : null;
 }
 
+const presetOf = (args: Arguments, presets: readonly Preset[] = []): Preset | undefined =>
+  presets.find(({ id, name }) => args.preset === name || args.preset === id);
+
+const modeOf = (args: Arguments, preset: Preset | undefined): Mode | undefined =>
+  (args.permissionMode as Mode | undefined) ?? preset?.permissionMode ?? undefined;
+
 type Read = (args: Arguments, context: ProposalContext) => Pick<Proposal, "draft" | "repoId" | "fields">;
 
 const READERS: Record<string, Read> = {
-  agor_sessions_create(args, { session, repos, worktrees, agents }) {
+  agor_sessions_create(args, { session, repos, worktrees, agents, presets }) {
     const id = text(args.worktreeId);
     const worktree = worktrees.find((worktree) => isId(worktree.id, id));
     const repoId = worktree?.repoId ?? repos.find((repo) => isId(repo.id, id))?.id ?? session.repoId;
-    const agent = text(args.agenticTool);
+    const preset = presetOf(args, presets);
+    const agent = text(args.agenticTool) || (preset?.agent ?? "");
     return {
       repoId,
       fields: {
@@ -105,15 +113,16 @@ const READERS: Record<string, Read> = {
         prompt: text(args.initialPrompt),
         title: text(args.title),
         agent,
-        mode: (args.permissionMode as Mode | undefined) ?? defaultMode(agents, agent),
+        mode: modeOf(args, preset) ?? defaultMode(agents, agent),
         directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "own" },
-        mcpServerIds: list(args.mcpServerIds),
+        mcpServerIds: list(args.mcpServerIds ?? preset?.mcpServerIds),
         contextFiles: list(args.contextFiles).join("\n"),
         callback: { ...DEFAULT_CALLBACK, enabled: flag(args.enableCallback, false) },
       },
     };
   },
-  agor_sessions_spawn(args, { session, worktrees }) {
+  agor_sessions_spawn(args, { session, worktrees, presets }) {
+    const preset = presetOf(args, presets);
     const tuned = part(args.modelConfig);
     const id = text(args.worktreeId);
     const worktree = id ? worktrees.find((worktree) => isId(worktree.id, id)) : undefined;
@@ -124,8 +133,8 @@ const READERS: Record<string, Read> = {
         ...EMPTY_DRAFT,
         prompt: text(args.prompt),
         title: text(args.title),
-        agent: text(args.agenticTool) || session.agent,
-        mode: (args.permissionMode as Mode | undefined) ?? session.permissionMode,
+        agent: text(args.agenticTool) || (preset ?? session).agent,
+        mode: modeOf(args, preset) ?? session.permissionMode,
         directory: worktree ? { kind: "worktree", worktreeId: worktree.id } : { kind: "same" },
         model: text(tuned.model),
         effort: text(tuned.effort),
@@ -139,7 +148,8 @@ const READERS: Record<string, Read> = {
       },
     };
   },
-  agor_sessions_prompt(args, { session, target = session }) {
+  agor_sessions_prompt(args, { session, target = session, presets }) {
+    const preset = presetOf(args, presets);
     const how = text(args.mode);
     const branches = how === "fork" || how === "subsession";
     return {
@@ -155,14 +165,15 @@ const READERS: Record<string, Read> = {
         ...EMPTY_DRAFT,
         prompt: text(args.prompt),
         title: text(args.title),
-        agent: text(args.agenticTool) || target.agent,
-        mode: (args.permissionMode as Mode | undefined) ?? target.permissionMode,
+        agent: text(args.agenticTool) || (preset ?? target).agent,
+        mode: modeOf(args, preset) ?? target.permissionMode,
         directory: { kind: "same" },
         callback: { ...DEFAULT_CALLBACK, enabled: flag(args.callback, true) },
       },
     };
   },
-  create_session(args, { session, repos, worktrees }) {
+  create_session(args, { session, repos, worktrees, agents, presets }) {
+    const preset = presetOf(args, presets);
     const folder = text(args.workingDir).replace(/(.)\/+$/, "$1");
     const newWorktree = part(args.worktree);
     const worktree = worktrees.find((worktree) => worktree.path === folder);
@@ -187,8 +198,8 @@ const READERS: Record<string, Read> = {
         ...EMPTY_DRAFT,
         prompt: text(args.initialMessage),
         title: text(args.name),
-        agent: text(args.agent) || session.agent,
-        mode: (args.permissionMode as Mode | undefined) ?? "default",
+        agent: text(args.agent) || (preset ?? session).agent,
+        mode: modeOf(args, preset) ?? (preset ? defaultMode(agents, preset.agent) : "default"),
         directory,
         callback: { ...DEFAULT_CALLBACK, enabled: flag(args.enableCallback, false) },
       },

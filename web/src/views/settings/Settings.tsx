@@ -12,6 +12,7 @@ import { AuditSettings } from "./access/AuditSettings";
 import { PeopleSettings } from "./access/PeopleSettings";
 import { McpServerSettings } from "./McpServerSettings";
 import { PolicySettings } from "./PolicySettings";
+import { PresetSettings } from "./PresetSettings";
 import { RepoSettings } from "./RepoSettings";
 import { ServerSettings } from "./ServerSettings";
 import css from "./Settings.module.css";
@@ -60,6 +61,12 @@ const PARTS: Record<string, SettingsPart> = {
     name: "MCP servers",
     about: "More tools for sessions. Values of variables and headers are stored as secrets.",
     Part: McpServerSettings,
+    changedBy: "admin",
+  },
+  presets: {
+    name: "Presets",
+    about: "Named combinations of an agent and its settings, which sessions can start from.",
+    Part: PresetSettings,
     changedBy: "admin",
   },
   people: {

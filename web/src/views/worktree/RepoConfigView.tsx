@@ -66,6 +66,7 @@ export function RepoConfigView({ repoId, worktreeId }: { repoId: string; worktre
           <Entry name="Run commands" lines={config.run.map(({ name, command }) => `${name}: ${command}`)} />
           <p className={css.soft}>
             {[
+              config.preset && `Preset: ${config.preset}.`,
               config.agent && `Agent: ${config.agent}.`,
               config.mode && `Mode: ${config.mode}, if that grants no more than usual.`,
               `Ports: ${config.ports}.`,

@@ -57,6 +57,7 @@ class SessionSettings(_Params, forbid_unknown_fields=True):
     git branch. `confirmFolder` is a person's confirmation that it may work in an unusual folder.
     At the limit on sessions, `makeRoom` completes the one that has been idle longest."""
 
+    preset: str | None = None
     agent: str | None = None
     branch: str | None = None
     mode: PermissionMode | None = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from bough.core.services import Services
-from bough.core.trees.branch import NewBranch
+from bough.core.trees.requests import NewBranch
 from bough.errors import Invalid
 from bough.model.session import Caller, Session
 from bough.model.trees.tree import Tree

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+import msgspec
+
 from bough.api.acp.protocol import wire
 from bough.api.acp.sessions import mcp_servers
 from bough.core.services import Services
@@ -12,7 +14,7 @@ from bough.core.sessions.move import folder_within, move
 from bough.core.sessions.requests import OpenedSession
 from bough.core.sessions.service import NewSession, SessionPatch
 from bough.core.store.short_ids import missing
-from bough.core.trees.branch import NewBranch, NewBranchWorktree
+from bough.core.trees.requests import NewBranch, NewBranchWorktree
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
 from bough.errors import Invalid
@@ -61,6 +63,7 @@ async def _create(
             worktree_id=worktree_id,
             worktree=SessionWorktree(branch=settings.branch) if settings.branch is not None else None,
             folder=place.real[len(place.top) + 1 :] if place.real != place.top and settings.branch is None else None,
+            preset=settings.preset,
             agent=settings.agent,
             title=settings.title or "",
             permission_mode=settings.mode,
@@ -68,9 +71,19 @@ async def _create(
             effort=settings.effort,
             confirm_folder=settings.confirm_folder,
             make_room=settings.make_room,
-            mcp_server_ids=await mcp_servers.ids(services, caller, editor, request.mcp_servers),
+            mcp_server_ids=await _beside_preset(
+                services, settings.preset, await mcp_servers.ids(services, caller, editor, request.mcp_servers)
+            ),
         ),
     )
+
+
+async def _beside_preset(services: Services, preset: str | None, ids: list[str] | None) -> list[str] | None:
+    """Returns the editor's MCP servers with those of the preset: an editor gives its own to every session."""
+    if preset is None or not ids:
+        return ids or None
+    server_ids = (await services.presets.get(preset)).mcp_server_ids
+    return list(dict.fromkeys([*msgspec.json.decode(server_ids, type=list[str]), *ids]))
 
 
 async def find_session(services: Services, session_id: str) -> Session:
@@ -102,13 +115,18 @@ async def fork_session(services: Services, caller: Caller, editor: str, request:
     source = await find_session(services, request.session_id)
     await folder_within(services.store, services.settings, caller, source, cwd)
     branch = NewBranch(
+        preset=settings.preset,
         agent=settings.agent,
         title=settings.title,
         permission_mode=settings.mode,
         model=settings.model,
         effort=settings.effort,
         worktree=NewBranchWorktree(branch=settings.branch) if settings.branch is not None else "same",
-        mcp_server_ids=await mcp_servers.replaced(services, caller, editor, source, request.mcp_servers),
+        mcp_server_ids=await _beside_preset(
+            services,
+            settings.preset,
+            await mcp_servers.replaced(services, caller, editor, source, request.mcp_servers),
+        ),
     )
     created = await services.branches.fork(caller, source.id, branch)
     fork = await services.sessions.get(created.session_id)

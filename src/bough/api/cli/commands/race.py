@@ -9,7 +9,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
-from bough.api.cli.framework.completion import names, session_option
+from bough.api.cli.framework.completion import names, presets, session_option
 from bough.api.cli.framework.formats import ago, brief, short, short_forms
 from bough.api.cli.framework.selectors import RACE, SESSION
 from bough.api.cli.repos.repo import Limit, Offset
@@ -49,14 +49,18 @@ def start(
         str, typer.Argument(metavar="PROMPT|-", help="The prompt for all racers; - reads it from standard input.")
     ],
     racers: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--with",
             "-w",
             metavar="AGENT[:MODEL]",
             help="A racer; repeat it 2 to 8 times, also with the same agent. An empty AGENT is the session's.",
         ),
-    ],
+    ] = None,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option("--preset", metavar="NAME", help="A racer from this preset; repeatable.", autocompletion=presets),
+    ] = None,
     spawn: Annotated[
         bool, typer.Option("--spawn", help="Start with no context instead of forking the conversation.")
     ] = False,
@@ -68,17 +72,23 @@ def start(
     effort: Annotated[str | None, typer.Option("--effort", help="Effort level of all racers.")] = None,
 ) -> None:
     """Start a race: send one prompt to several forks of a session, each in a worktree with the same files."""
+    agents, preset_names = racers or [], preset or []
+    contenders = [_racer(racer, mode, effort) for racer in agents]
+    contenders += [{"preset": name, "permissionMode": mode, "effort": effort} for name in preset_names]
+    if not contenders:
+        raise typer.BadParameter("Name the racers: use --with AGENT, or --preset NAME, 2 to 8 times.")
+    labels = [*agents, *preset_names]
     body = {
         "prompt": read_text(text),
         "kind": "spawn" if spawn else "fork",
         "title": title,
-        "contenders": [_racer(racer, mode, effort) for racer in racers],
+        "contenders": contenders,
     }
 
     def render(race: Json) -> None:
         short_ids = short_forms([racer["sessionId"] for racer in race["sessions"]])
         for number, racer in enumerate(race["sessions"], 1):
-            output.line(f"{number}  session {short_ids[racer['sessionId']]}  {racers[number - 1]}")
+            output.line(f"{number}  session {short_ids[racer['sessionId']]}  {labels[number - 1]}")
         output.line(f"Race {short(race['raceId'])}. See its progress: bough race show {short(race['raceId'])}")
 
     ctx.show(ctx.client.post(path("sessions", session, "race"), body, SETUP_WITHIN), render)

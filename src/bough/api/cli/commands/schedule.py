@@ -16,7 +16,7 @@ from bough.api.cli.framework.formats import ago, ahead, brief, moment, short, sh
 from bough.api.cli.framework.selectors import REPO, SESSION, find
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset
-from bough.api.cli.session.options import Effort, Mode, Model
+from bough.api.cli.session.options import Effort, Mode, Model, Preset
 from bough.api.cli.session.prompt import read_text
 
 app = typer.Typer(no_args_is_help=True, help="Send prompts by the clock, to a session or to a new one each time.")
@@ -95,6 +95,7 @@ def add(
             help="Give each new session a worktree; BRANCH gets the date and time, or has {date}, {time}, {number}.",
         ),
     ] = None,
+    preset: Preset = None,
     agent: Annotated[
         str | None, typer.Option("--agent", "-a", help="Agent of the new sessions.", autocompletion=agents)
     ] = None,
@@ -109,12 +110,12 @@ def add(
     """Add a schedule."""
     if (session is None) == (repo is None):
         raise typer.BadParameter("Use either --session, which prompts one session, or --repo, for a new one each time.")
-    template: Json = {"agent": agent, "permissionMode": mode, "model": model, "effort": effort}
+    template: Json = {"preset": preset, "agent": agent, "permissionMode": mode, "model": model, "effort": effort}
     template = {name: value for name, value in template.items() if value is not None}
     if worktree is not None:
         template["worktree"] = {"branch": worktree}
     if session is not None and template:
-        raise typer.BadParameter("--worktree, --agent, --mode, --model and --effort belong to --repo.")
+        raise typer.BadParameter("--worktree, --preset, --agent, --mode, --model and --effort belong to --repo.")
     fields: Json = {"prompt": read_text(text), "cron": cron, "at": at, "timezone": zone or local_zone()}
     fields |= {"title": title, "missed": missed, "overlap": overlap, "paused": paused or None}
     body = {name: value for name, value in fields.items() if value is not None}
@@ -252,6 +253,8 @@ def local_zone() -> str:
 def _next(row: Json) -> str:
     if row["paused"]:
         return "paused"
+    if row["problem"]:
+        return "will fail"
     return ahead(row["nextAt"]) if row["nextAt"] else "over"
 
 
@@ -292,7 +295,13 @@ def _draw(row: Json) -> None:
     ]
     if template:
         worktree: Json = template.get("worktree") or {}
-        facts += [("agent", template.get("agent") or "the default"), ("worktree", worktree.get("branch", ""))]
+        agent = template.get("agent") or ("the preset's" if template.get("preset") else "the default")
+        facts += [
+            ("preset", row["preset"] or ""),
+            ("agent", agent),
+            ("problem", row["problem"] or ""),
+            ("worktree", worktree.get("branch", "")),
+        ]
     facts += [("missed times", row["missed"]), ("overlap", row["overlap"])]
     facts += [("paused", (row["pauseReason"] or "yes") if row["paused"] else "no"), ("last run", _last(row))]
     output.facts([(name, value) for name, value in facts if value])

@@ -86,6 +86,16 @@ def mcp_servers(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(row["name"], row["transport"]) for row in rows if row["name"].startswith(incomplete)]
 
 
+def presets(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Completes the names of presets."""
+    rows = _ask(ctx, "/api/presets", "presets")
+    return [
+        (row["name"], brief(row["description"] or row["agent"], 60))
+        for row in rows
+        if row["name"].startswith(incomplete)
+    ]
+
+
 def users(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Completes the names of users."""
     rows = _ask(ctx, "/api/users", "users")

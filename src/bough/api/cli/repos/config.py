@@ -56,6 +56,7 @@ def _draw(report: Json) -> None:
             ("copied files", ", ".join(clean(text) for text in report["copies"])),
             ("run", "; ".join(run)),
             ("ports", str(report["ports"])),
+            ("preset", report["preset"] or ""),
             ("agent", report["agent"] or ""),
             ("mode", report["mode"] or ""),
             ("decision", report["decision"] or "(nothing to decide)"),

@@ -24,6 +24,7 @@ from bough.api.cli.session.options import (
     Headless,
     Mode,
     Model,
+    Preset,
     Timeout,
     Title,
     encode_files,
@@ -67,6 +68,7 @@ def fork(
     ] = None,
     title: Title = None,
     description: Description = None,
+    preset: Preset = None,
     agent: Agent = None,
     mode: Mode = None,
     model: Model = None,
@@ -81,7 +83,7 @@ def fork(
     follow: Follow = False,
 ) -> int:
     """Fork a session: the fork starts with a copy of the conversation so far."""
-    body = _body(ctx, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
+    body = _body(ctx, text, title, description, preset, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"taskId": task, "permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
     body["approvalTimeout"] = parse_minutes(timeout)
     return _branch(ctx, session, "fork", body, follow)
@@ -94,6 +96,7 @@ def spawn(
     text: Prompt,
     title: Title = None,
     description: Description = None,
+    preset: Preset = None,
     agent: Agent = None,
     mode: Mode = None,
     model: Model = None,
@@ -114,7 +117,7 @@ def spawn(
     follow: Follow = False,
 ) -> int:
     """Spawn a child that starts with no context and reports back after each task."""
-    body = _body(ctx, text, title, description, agent, model, effort, mcp, no_mcp, env, file)
+    body = _body(ctx, text, title, description, preset, agent, model, effort, mcp, no_mcp, env, file)
     body |= {"permissionMode": mode, "worktree": _worktree(worktree), "headless": _headless(headless)}
     body["approvalTimeout"] = parse_minutes(timeout)
     if no_callback or no_last or with_prompt or instructions is not None:
@@ -133,6 +136,7 @@ def btw(
     session: SessionId,
     text: Prompt,
     title: Title = None,
+    preset: Preset = None,
     agent: Agent = None,
     model: Model = None,
     effort: Effort = None,
@@ -143,7 +147,7 @@ def btw(
     follow: Follow = False,
 ) -> int:
     """Ask a side question. It does not disturb the session's work and changes nothing."""
-    body = _body(ctx, text, title, None, agent, model, effort, mcp, no_mcp, env, file)
+    body = _body(ctx, text, title, None, preset, agent, model, effort, mcp, no_mcp, env, file)
     return _branch(ctx, session, "btw", body, follow)
 
 
@@ -229,6 +233,7 @@ def _body(
     text: str | None,
     title: str | None,
     description: str | None,
+    preset: str | None,
     agent: str | None,
     model: str | None,
     effort: str | None,
@@ -242,6 +247,7 @@ def _body(
         "prompt": read_text(text) if text is not None else None,
         "title": title,
         "description": description,
+        "preset": preset,
         "agent": agent,
         "model": model,
         "effort": effort,

@@ -26,6 +26,7 @@ from bough.api.cli.session.options import (
     Headless,
     Mode,
     Model,
+    Preset,
     ProfileChoice,
     ResumeAfterLimit,
     SandboxChoice,
@@ -59,6 +60,7 @@ def new(
     subfolder: Annotated[
         str | None, typer.Option("--folder", metavar="PATH", help="Work in this folder of the repo or worktree.")
     ] = None,
+    preset: Preset = None,
     agent: Annotated[
         str | None, typer.Option("--agent", "-a", help="Agent; see bough agents.", autocompletion=agents)
     ] = None,
@@ -95,7 +97,13 @@ def new(
         raise typer.BadParameter("--file needs a --prompt.")
     text = read_text(prompt) if prompt is not None else None
     fields: Json = {"agent": agent, "title": title, "description": description, "permissionMode": mode, "model": model}
-    fields |= {"effort": effort, "env": parse_pairs(env), "initialPrompt": text, "files": encode_files(file)}
+    fields |= {
+        "preset": preset,
+        "effort": effort,
+        "env": parse_pairs(env),
+        "initialPrompt": text,
+        "files": encode_files(file),
+    }
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields |= {"headless": None if headless == "server" else headless, "folder": subfolder}
     fields["approvalTimeout"] = parse_minutes(timeout)

@@ -133,6 +133,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("status", _status(session)),
             ("from", _origin(session)),
             ("archived", "yes" if session["archived"] else ""),
+            ("preset", session["preset"] or ""),
             ("agent", f"{session['agent']} ({', '.join(clean(message) for message in settings if message)})"),
             ("headless", session["headless"] or ""),
             ("timeout", f"{session['approvalTimeout']:g} min" if session["approvalTimeout"] else ""),

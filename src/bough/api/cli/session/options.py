@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from bough.api.cli.framework.client import Json
+from bough.api.cli.framework.completion import presets
 from bough.api.cli.framework.terminal_safety import clean
 from bough.model.file import LARGEST_FILE
 from bough.model.session import MODES, PermissionMode
@@ -16,6 +17,15 @@ from bough.model.session import MODES, PermissionMode
 Mode = Annotated[
     PermissionMode | None,
     typer.Option("--mode", "-m", help=f"What the agent may do without asking: {', '.join(MODES)}."),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="Start from this preset; other options count before it. See bough preset.",
+        autocompletion=presets,
+    ),
 ]
 Title = Annotated[str | None, typer.Option("--title", "-t", help="Title.")]
 Description = Annotated[str | None, typer.Option("--description", help="Description.")]

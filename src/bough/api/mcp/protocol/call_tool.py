@@ -30,6 +30,7 @@ NEXT = {
     "repo_not_found": "agor_repos_list lists the repos.",
     "board_not_found": "agor_boards_list lists the boards.",
     "mcp_server_not_found": "agor_mcp_servers_list lists the MCP servers.",
+    "preset_not_found": "agor_presets_list lists the presets.",
     "worktree_busy": "agor_worktrees_get shows when its status is ready.",
     "task_not_running": "Nothing was stopped; agor_sessions_get shows what the session is doing.",
 }

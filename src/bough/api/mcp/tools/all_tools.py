@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.api.mcp.tools import basic, create_update_stop, finish, read, runs, schedules, worktrees
+from bough.api.mcp.tools import basic, create_update_stop, finish, presets, read, runs, schedules, worktrees
 from bough.api.mcp.tools.base import Tool
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -14,5 +14,6 @@ TOOLS: tuple[Tool[Any], ...] = (
     *finish.TOOLS,
     *runs.TOOLS,
     *schedules.TOOLS,
+    *presets.TOOLS,
     *basic.TOOLS,
 )

@@ -10,7 +10,8 @@ from msgspec import Meta
 
 from bough.agents.catalog import CatalogEntry
 from bough.api.mcp.tools.base import ChangingParams, NoArguments, SessionById, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Id, check_when, named, quote
+from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Id, PresetName, check_when, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
 from bough.core.worktrees.allowed_paths import resolve_inside
@@ -36,8 +37,9 @@ class CreateSession(ChangingParams):
     working_dir: Annotated[str, Meta(description="Absolute path to work in.")]
     worktree: Annotated[WorktreeToCreate | None, Meta(description="Work in a new git worktree.")] = None
     initial_message: str | None = None
-    permission_mode: Annotated[PermissionMode, Meta(description="Default: default.")] = "default"
+    permission_mode: Annotated[PermissionMode | None, Meta(description="Default: default.")] = None
     agent: Annotated[str | None, Meta(description="Defaults to your own.")] = None
+    preset: PresetName = None
     enable_callback: Annotated[bool, Meta(description="Reports to you (default false).")] = False
 
 
@@ -70,22 +72,25 @@ async def _request(
     ctx: ToolContext, params: CreateSession, repo: str | None, worktree: str | None, folder: str | None = None
 ) -> NewSession:
     agent = params.agent
-    if agent is None and ctx.caller.kind == "session" and ctx.caller.id is not None:
+    if agent is None and params.preset is None and ctx.caller.kind == "session" and ctx.caller.id is not None:
         agent = (await ctx.services.sessions.get(ctx.caller.id)).agent
     worktree_request = None
     if params.worktree is not None:
         worktree_request = SessionWorktree(branch=params.worktree.branch, path=params.worktree.path)
-    return NewSession(
+    mode = params.permission_mode or ("default" if params.preset is None else None)
+    request = NewSession(
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
         worktree=worktree_request,
         folder=folder,
+        preset=params.preset,
         agent=agent,
         title=params.name,
-        permission_mode=params.permission_mode,
+        permission_mode=mode,
         initial_prompt=params.initial_message,
         callback=CallbackConfig(enabled=params.enable_callback),
     )
+    return await ctx.services.sessions.filled_in(request)
 
 
 async def _unknown_folder(ctx: ToolContext, folder: str) -> tuple[str, bool]:
@@ -118,14 +123,18 @@ async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
     title = f"Create session {params.name!r} in {where}?"
     repo_id = repo.id if repo else None
     sets_up = params.worktree is not None
-    return Claim(
+    mode = request.permission_mode
+    if mode is None and request.agent is not None:
+        mode = ctx.services.catalog.get(request.agent).default_mode
+    claim = Claim(
         title=title,
-        mode=params.permission_mode,
+        mode=mode,
         agent=request.agent,
         repo=repo_id,
         sets_up=sets_up,
         reason_to_ask=reason_to_ask,
     )
+    return with_preset(claim, request)
 
 
 async def _create(ctx: ToolContext, params: CreateSession) -> dict[str, Any]:
@@ -148,6 +157,7 @@ async def _create_in(
         settings = services.settings
         folder = str(resolve_inside(settings.root_path, params.working_dir, data=settings.data_path))
     request = await _request(ctx, params, repo.id, worktree, folder)
+    check_unchanged(ctx, request)
     created = await services.worktree_sessions.create(ctx.caller, request)
     return {"sessionId": created.session.id, "workingDir": created.session.cwd}
 

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from bough.agents.catalog import Catalog, usual_agents
+from bough.agents.catalog import usual_agents
 from bough.api.mcp.tools import prompt_and_spawn, results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import STOP_TOOL, Id, named, quote
+from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.shared_wording import STOP_TOOL, Id, PresetName, named, quote
 from bough.core.sessions.ending.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
 from bough.core.worktrees.records import WorktreePatch
@@ -21,7 +22,8 @@ from bough.model.session import CallbackConfig, PermissionMode
 
 class Create(ChangingParams):
     worktree_id: Annotated[str, Meta(description="Where to work; for a repo's own folder, its repo_id.")]
-    agentic_tool: Annotated[str, Meta(description=f"{usual_agents()} …")]
+    agentic_tool: Annotated[str | None, Meta(description=f"{usual_agents()} …; or a preset's.")] = None
+    preset: PresetName = None
     title: str | None = None
     description: str | None = None
     permission_mode: Annotated[PermissionMode | None, Meta(description="Default: the agent's, mostly acceptEdits.")] = (
@@ -65,38 +67,47 @@ async def find_folder(ctx: ToolContext, text: str) -> tuple[str, str, str | None
     return worktree.repo_id, worktree.path, worktree.id
 
 
-def _request(catalog: Catalog, params: Create, repo: str, worktree: str | None) -> NewSession:
-    return NewSession(
+async def _request(ctx: ToolContext, params: Create, repo: str, worktree: str | None) -> NewSession:
+    mode = params.permission_mode
+    if params.preset is None:
+        if params.agentic_tool is None:
+            raise Invalid("bad_arguments", "Pass agenticTool or preset.")
+        mode = mode or ctx.services.catalog.get(params.agentic_tool).default_mode
+    request = NewSession(
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
+        preset=params.preset,
         agent=params.agentic_tool,
         title=params.title or "",
         description=params.description or "",
-        permission_mode=params.permission_mode or catalog.get(params.agentic_tool).default_mode,
+        permission_mode=mode,
         context_files=params.context_files or [],
-        mcp_server_ids=params.mcp_server_ids or [],
+        mcp_server_ids=params.mcp_server_ids,
         initial_prompt=params.initial_prompt,
         callback=CallbackConfig(enabled=params.enable_callback),
     )
+    return await ctx.services.sessions.filled_in(request)
 
 
 async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
     repo, path, worktree = await find_folder(ctx, params.worktree_id)
-    request = _request(ctx.services.catalog, params, repo, worktree)
+    request = await _request(ctx, params, repo, worktree)
     ctx.services.sessions.check(ctx.caller, request)
     if params.board_id is not None:
         await ctx.services.boards.get(params.board_id)
     name = f" {request.title.strip()!r}" if request.title.strip() else ""
-    title = f"Create session{name} in {path} with {request.agent} in mode {request.permission_mode}?"
-    servers = tuple(request.mcp_server_ids)
-    return Claim(title=title, mode=request.permission_mode, agent=request.agent, servers=servers, repo=repo)
+    assert request.agent is not None
+    mode = request.permission_mode or ctx.services.catalog.get(request.agent).default_mode
+    title = f"Create session{name} in {path} with {request.agent} in mode {mode}?"
+    servers = tuple(request.mcp_server_ids or ())
+    return with_preset(Claim(title=title, mode=mode, agent=request.agent, servers=servers, repo=repo), request)
 
 
 async def _create(ctx: ToolContext, params: Create) -> results.Created:
     repo, _, worktree = await find_folder(ctx, params.worktree_id)
-    created = await ctx.services.worktree_sessions.create(
-        ctx.caller, _request(ctx.services.catalog, params, repo, worktree)
-    )
+    request = await _request(ctx, params, repo, worktree)
+    check_unchanged(ctx, request)
+    created = await ctx.services.worktree_sessions.create(ctx.caller, request)
     await _place(ctx, params, repo, worktree)
     return results.created(created.session, created.task_id)
 

@@ -8,10 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Agent, Id, check_when, named, quote
+from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Agent, Id, PresetName, check_when, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
-from bough.core.trees.branch import Branched, NewBranch
+from bough.core.trees.branch import Branched
+from bough.core.trees.requests import NewBranch
 from bough.errors import Invalid
 from bough.model.call import Claim
 from bough.model.session import CallbackConfig, PermissionMode
@@ -31,6 +33,7 @@ class PromptSession(ChangingParams):
         ),
     ]
     agentic_tool: Agent = None
+    preset: PresetName = None
     permission_mode: Annotated[PermissionMode | None, Meta(description="Inherited by default.")] = None
     title: str | None = None
     task_id: Annotated[str | None, Meta(description="fork: start after this task.")] = None
@@ -47,6 +50,7 @@ class Spawn(ChangingParams):
     prompt: str
     title: str | None = None
     agentic_tool: Agent = None
+    preset: PresetName = None
     permission_mode: Annotated[PermissionMode | None, Meta(description="Inherited by default.")] = None
     model_config: ModelConfig | None = None
     mcp_server_ids: list[str] | None = None
@@ -74,22 +78,24 @@ async def _prompt_claim(ctx: ToolContext, params: PromptSession) -> Claim:
         title = f"Prompt {subject}{WHEN_WORDS[params.when]}: {quote(params.prompt)}?"
         also = (STOP_TOOL,) if params.when == "after_stop" else ()
         return Claim(title=title, target=target.id, commands=True, also=also)
-    mode: PermissionMode = "plan" if params.mode == "btw" else params.permission_mode or target.permission_mode
-    agent = params.agentic_tool or target.agent
+    branch = await ctx.services.branches.filled_in(_branch(params))
+    _check_work(ctx, params.prompt, branch.agent, params.title)
+    mode: PermissionMode = "plan" if params.mode == "btw" else branch.permission_mode or target.permission_mode
+    agent = branch.agent or target.agent
     action = {
         "fork": f"Fork {subject}",
         "subsession": f"Spawn a child of {subject}",
         "btw": f"Ask a side question to {subject}",
     }[params.mode]
     title = f"{action} with {agent} in mode {mode}: {quote(params.title or params.prompt)}?"
-    return Claim(title=title, target=target.id, inherits=not itself, mode=mode, agent=agent)
+    return with_preset(Claim(title=title, target=target.id, inherits=not itself, mode=mode, agent=agent), branch)
 
 
 def _check_prompt(params: PromptSession) -> None:
-    if params.mode == "continue" and (params.agentic_tool or params.permission_mode or params.title):
+    if params.mode == "continue" and any((params.agentic_tool, params.preset, params.permission_mode, params.title)):
         raise Invalid(
             "bad_arguments",
-            "agenticTool, permissionMode and title apply to new sessions: use mode fork or subsession, or "
+            "agenticTool, preset, permissionMode and title apply to new sessions: use mode fork or subsession, or "
             "agor_sessions_update to change this one.",
         )
     if params.when != "next" and params.mode != "continue":
@@ -128,21 +134,27 @@ async def _prompt(ctx: ToolContext, params: PromptSession) -> dict[str, Any]:
             caller, params.session_id, params.prompt, resume=True, make_room=None, when=params.when
         )
         return {"success": True, "taskId": task.id}
-    branch = NewBranch(
-        prompt=params.prompt,
-        title=params.title,
-        agent=params.agentic_tool,
-        permission_mode=None if params.mode == "btw" else params.permission_mode,
-        # A child starts with no context, whichever task it is part of.
-        task_id=params.task_id if params.mode == "fork" else None,
-        callback=None if params.callback is None else CallbackConfig(enabled=params.callback),
-    )
+    branch = await services.branches.filled_in(_branch(params))
+    check_unchanged(ctx, branch)
     branch_as = {
         "fork": services.branches.fork,
         "subsession": services.branches.spawn,
         "btw": services.branches.side_question,
     }[params.mode]
     return _branched(await branch_as(caller, params.session_id, branch))
+
+
+def _branch(params: PromptSession) -> NewBranch:
+    return NewBranch(
+        prompt=params.prompt,
+        title=params.title,
+        preset=params.preset,
+        agent=params.agentic_tool,
+        permission_mode=None if params.mode == "btw" else params.permission_mode,
+        # A child starts with no context, whichever task it is part of.
+        task_id=params.task_id if params.mode == "fork" else None,
+        callback=None if params.callback is None else CallbackConfig(enabled=params.callback),
+    )
 
 
 def _branched(created: Branched) -> dict[str, Any]:
@@ -156,14 +168,15 @@ INSTEAD = "Use agor_sessions_prompt with mode subsession and the sessionId of th
 
 async def _spawn_claim(ctx: ToolContext, params: Spawn) -> Claim:
     own = await ctx.own_session(INSTEAD)
-    _check_work(ctx, params.prompt, params.agentic_tool, params.title)
+    branch = await ctx.services.branches.filled_in(_child(params))
+    _check_work(ctx, params.prompt, branch.agent, params.title)
     model_config = params.model_config or ModelConfig()
     check_choice("modelConfig.model", model_config.model)
     check_choice("modelConfig.effort", model_config.effort)
     if params.task_id is not None:
         await _check_task(ctx, params.task_id, own.id)
-    mode = params.permission_mode or own.permission_mode
-    agent = params.agentic_tool or own.agent
+    mode = branch.permission_mode or own.permission_mode
+    agent = branch.agent or own.agent
     location = ""
     repo: str | None = None
     if params.worktree_id is not None:
@@ -171,15 +184,23 @@ async def _spawn_claim(ctx: ToolContext, params: Spawn) -> Claim:
         location, repo = f" in {worktree.path}", worktree.repo_id
     title = f"Spawn a child with {agent} in mode {mode}{location}: {quote(params.title or params.prompt)}?"
     servers = tuple(params.mcp_server_ids or ())
-    return Claim(title=title, target=own.id, mode=mode, agent=agent, servers=servers, repo=repo)
+    claim = Claim(title=title, target=own.id, mode=mode, agent=agent, servers=servers, repo=repo)
+    return with_preset(claim, branch)
 
 
 async def _spawn(ctx: ToolContext, params: Spawn) -> dict[str, Any]:
     own = await ctx.own_session(INSTEAD)
+    branch = await ctx.services.branches.filled_in(_child(params))
+    check_unchanged(ctx, branch)
+    return _branched(await ctx.services.branches.spawn(ctx.caller, own.id, branch))
+
+
+def _child(params: Spawn) -> NewBranch:
     model_config = params.model_config or ModelConfig()
-    branch = NewBranch(
+    return NewBranch(
         prompt=params.prompt,
         title=params.title,
+        preset=params.preset,
         agent=params.agentic_tool,
         permission_mode=params.permission_mode,
         model=model_config.model,
@@ -193,7 +214,6 @@ async def _spawn(ctx: ToolContext, params: Spawn) -> dict[str, Any]:
             extra_instructions=params.extra_instructions,
         ),
     )
-    return _branched(await ctx.services.branches.spawn(ctx.caller, own.id, branch))
 
 
 def _ids(*names: str) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from msgspec import Meta
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import ChangingParams, Params, Tool, ToolContext
 from bough.api.mcp.tools.create_update_stop import find_folder
+from bough.api.mcp.tools.presets import check_unchanged, with_preset
 from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.results import Listed
-from bough.api.mcp.tools.shared_wording import Id, named, quote
+from bough.api.mcp.tools.shared_wording import Id, PresetName, named, quote
 from bough.core.schedules.requests import NewSchedule, ShownSchedule, checked_timing
 from bough.core.sessions.requests import NewSession
 from bough.errors import Denied, Invalid
@@ -49,6 +50,7 @@ class CreateSchedule(ChangingParams):
     session_id: Annotated[str | None, Meta(description="Whom to prompt; default: you.")] = None
     worktree_id: Annotated[str | None, Meta(description="Or where a new session works each time.")] = None
     agentic_tool: str | None = None
+    preset: PresetName = None
     permission_mode: PermissionMode | None = None
 
 
@@ -81,17 +83,22 @@ async def _request(ctx: ToolContext, params: CreateSchedule) -> NewSchedule:
     fields: dict[str, Any] = {"prompt": params.prompt, "cron": params.cron, "at": params.at}
     fields |= {"timezone": params.timezone, "title": params.title or ""}
     if params.worktree_id is None:
-        if params.agentic_tool is not None or params.permission_mode is not None:
-            raise Invalid("bad_schedule", "agenticTool and permissionMode are for new sessions: pass worktreeId, too.")
+        if (params.agentic_tool, params.preset, params.permission_mode) != (None, None, None):
+            raise Invalid(
+                "bad_schedule", "agenticTool, preset and permissionMode are for new sessions: pass worktreeId, too."
+            )
         session_id = params.session_id or (await ctx.own_session("Pass sessionId or worktreeId.")).id
         return NewSchedule(**fields, session_id=session_id)
     if params.session_id is not None:
         raise Invalid("bad_schedule", "Pass either sessionId or worktreeId.")
     repo_id, _, worktree_id = await find_folder(ctx, params.worktree_id)
-    agent = params.agentic_tool or (await ctx.own_session("Pass agenticTool.")).agent
-    mode = params.permission_mode or ctx.services.catalog.get(agent).default_mode
+    agent, mode = params.agentic_tool, params.permission_mode
+    if params.preset is None:
+        agent = agent or (await ctx.own_session("Pass agenticTool.")).agent
+        mode = mode or ctx.services.catalog.get(agent).default_mode
     repo = repo_id if worktree_id is None else None
-    session = NewSession(repo_id=repo, worktree_id=worktree_id, agent=agent, permission_mode=mode)
+    preset = params.preset
+    session = NewSession(repo_id=repo, worktree_id=worktree_id, preset=preset, agent=agent, permission_mode=mode)
     return NewSchedule(**fields, session=session)
 
 
@@ -100,12 +107,14 @@ async def _create_claim(ctx: ToolContext, params: CreateSchedule) -> Claim:
     timing = checked_timing(request.cron, request.at, request.timezone, now())
     when = f"at {timing.cron!r} ({timing.timezone})" if timing.cron is not None else f"once, at {timing.at}"
     if request.session is not None:
-        agent, mode = request.session.agent, request.session.permission_mode
+        session = await ctx.services.sessions.filled_in(request.session)
+        assert session.agent is not None
+        agent, mode = session.agent, session.permission_mode or ctx.services.catalog.get(session.agent).default_mode
         assert params.worktree_id is not None
         repo_id, path, _ = await find_folder(ctx, params.worktree_id)
         sessions = f"each time in a new session with {agent} in mode {mode} in {path}"
         title = f"Schedule {quote(request.prompt)} {when}, {sessions}?"
-        return Claim(title=title, mode=mode, agent=agent, repo=repo_id, reason_to_ask=LATER)
+        return with_preset(Claim(title=title, mode=mode, agent=agent, repo=repo_id, reason_to_ask=LATER), session)
     assert request.session_id is not None
     target = await ctx.services.sessions.get(request.session_id)
     title = f"Schedule {quote(request.prompt)} {when} for session {named(target)}?"
@@ -113,7 +122,10 @@ async def _create_claim(ctx: ToolContext, params: CreateSchedule) -> Claim:
 
 
 async def _create(ctx: ToolContext, params: CreateSchedule) -> ScheduleResult:
-    return _result(await ctx.services.schedules.add(ctx.caller, await _request(ctx, params)))
+    request = await _request(ctx, params)
+    if request.session is not None:
+        check_unchanged(ctx, await ctx.services.sessions.filled_in(request.session))
+    return _result(await ctx.services.schedules.add(ctx.caller, request))
 
 
 async def _remove_claim(ctx: ToolContext, params: ScheduleOnly) -> Claim:

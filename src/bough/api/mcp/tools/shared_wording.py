@@ -19,6 +19,8 @@ STOP_TOOL = "agor_sessions_stop"
 Id = Annotated[str, Meta(description="Id or prefix.")]
 Agent = Annotated[str | None, Meta(description=f"{usual_agents()} …; inherited by default.")]
 
+PresetName = Annotated[str | None, Meta(description="A preset; other arguments count before it.")]
+
 
 WHEN_WORDS: dict[When, str] = {
     "next": "",

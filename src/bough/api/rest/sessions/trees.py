@@ -12,7 +12,8 @@ from litestar.params import JSONBody, QueryParameter
 from bough.api.http.requests import LIMIT, Caller, Id, Limit, Offset, Services, answered, errors, with_key
 from bough.core.events.wait import Wait, Waited
 from bough.core.state.limits.budgets import BudgetBody
-from bough.core.trees.branch import Branched, NewBranch
+from bough.core.trees.branch import Branched
+from bough.core.trees.requests import NewBranch
 from bough.model.trees.tree import Budget, Callback, Tree, TreeUsage
 
 DOC = errors(403, 404, 409, 413, 429)

@@ -29,7 +29,7 @@ from bough.core.environment import mcp_servers
 from bough.core.environment.mcp_check import find_problems
 from bough.core.state.context_files import context_blocks, context_files
 from bough.core.store import records
-from bough.core.store.sql import TASKS, TREES
+from bough.core.store.sql import SESSIONS, TASKS, TREES
 from bough.core.store.transactions import Change, Store
 from bough.core.transcripts import files, lineage, replay
 from bough.core.transcripts.lineage import Span
@@ -55,11 +55,13 @@ class Preface(msgspec.Struct):
 class SessionContext:
     """The context of one session's agent."""
 
-    def __init__(self, store: Store, session: Session, own: HttpServer | None = None) -> None:
+    def __init__(self, store: Store, session: Session, own: HttpServer | None = None, instructions: str = "") -> None:
         self._store = store
         self._session = session
         # The MCP server with Bough's own tools, for agents that can reach it.
         self._own = own
+        # Of the session's preset.
+        self.instructions = instructions
 
     async def servers(self, can: Capabilities, stdio: bool) -> tuple[list[McpServer], list[str]]:
         """Returns the MCP servers that the agent can reach, and notices about those that it cannot, or that do
@@ -139,6 +141,12 @@ class SessionContext:
         """Returns the agent's id for the conversation that this session was forked from, if a copy of it is exactly
         what is needed: the same agent and folder, idle, and with nothing added since."""
         return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
+
+    async def instructions_for_copy(self) -> str:
+        """Returns the instructions that a copy of another session's conversation does not know yet."""
+        source_id = self._session.forked_from_session_id
+        source = await self._store.read(lambda tx: tx.value(SESSIONS.instructions, id=source_id))
+        return "" if source == self.instructions else self.instructions
 
     async def has_begun(self) -> bool:
         """Tells whether the agent's conversation holds anything worth keeping: whether it was ever sent a prompt or, if

@@ -10,7 +10,7 @@ import structlog
 
 from bough.agents.acp.answers import Capabilities, SessionOpened
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.types import Block, McpServer
+from bough.agents.acp.types import Block, McpServer, TextBlock
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentRefused
@@ -51,7 +51,8 @@ async def open_conversation(
     servers, left_out = await context.servers(can, entry.corrections.stdio)
     servers = guarded(servers, prepared.keys)
     notices = [*prepared.notices, *left_out]
-    instructions = prepared.instructions if can.system_prompt else ""
+    all_instructions = "\n\n".join(filter(None, (prepared.instructions, context.instructions)))
+    instructions = all_instructions if can.system_prompt else ""
     options: dict[str, Any] = {
         "meta": prepared.meta or None,
         "instructions": instructions,
@@ -71,12 +72,14 @@ async def open_conversation(
     elif known is None and can.fork:
         opened = await _forked(client, entry, session, servers, options, context)
     if opened is not None:
-        return OpenConversation(opened, PromptCapabilities.of(can), [], notices)
+        untold = "" if known is not None or can.system_prompt else await context.instructions_for_copy()
+        preface: list[Block] = [TextBlock(text=untold)] if untold else []
+        return OpenConversation(opened, PromptCapabilities.of(can), preface, notices)
     if not begun:
         await context.record_history("replay", entry)
-    preface = await context.preface("" if instructions else prepared.instructions, embed=can.embedded_context)
+    described = await context.preface("" if instructions else all_instructions, embed=can.embedded_context)
     opened = await client.new_session(session.cwd, servers, **options)
-    return OpenConversation(opened, PromptCapabilities.of(can), preface.blocks, [*notices, *preface.notices])
+    return OpenConversation(opened, PromptCapabilities.of(can), described.blocks, [*notices, *described.notices])
 
 
 async def _forked(

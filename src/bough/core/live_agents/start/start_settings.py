@@ -26,6 +26,8 @@ class PrivateColumns(msgspec.Struct):
 
     env: msgspec.Raw
     agent_session_id: str | None
+    # Of the session's preset.
+    instructions: str = ""
 
 
 async def start_settings(

@@ -21,7 +21,7 @@ from bough.settings import Settings
 from bough.storage.backend import Tx
 
 MOST_NAMED = 5
-"""Hosts that a question names."""
+"""Hosts and variables that a question names."""
 
 
 class RightsCheck(msgspec.Struct, frozen=True):
@@ -57,8 +57,16 @@ async def check_claim(tx: Tx, catalog: Catalog, settings: Settings, session: Ses
 
 async def _raises(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:
     """Returns why a person decides about a claim, whatever is remembered; None if it needs nobody."""
-    reasons = (claim.reason_to_ask, await _exceeds(tx, catalog, session, claim, target))
+    reasons = (claim.reason_to_ask, _variables(claim), await _exceeds(tx, catalog, session, claim, target))
     return " ".join(reason for reason in reasons if reason is not None) or None
+
+
+def _variables(claim: Claim) -> str | None:
+    """Returns why a person decides about variables: they may hold keys, or say where an agent's own files are."""
+    if not claim.variables:
+        return None
+    named = ", ".join(claim.variables[:MOST_NAMED]) + (" and others" if len(claim.variables) > MOST_NAMED else "")
+    return f"It would have variables that this session was not given itself: {named}."
 
 
 async def _exceeds(tx: Tx, catalog: Catalog, session: Session, claim: Claim, target: Session | None) -> str | None:

@@ -19,8 +19,9 @@ from bough.core.store.session_secrets import redactor_of
 from bough.core.store.sql import CHECKPOINTS, RACES, SESSIONS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
-from bough.core.trees.branch import Branched, Branches, NewBranch
+from bough.core.trees.branch import Branched, Branches
 from bough.core.trees.race.rules import LONGEST_NAME, race_name
+from bough.core.trees.requests import NewBranch
 from bough.core.trees.tree_limits import BranchKind
 from bough.core.worktrees.for_branch import BranchFolder, BranchWorktrees
 from bough.core.worktrees.records import StartFiles
@@ -44,6 +45,7 @@ FEWEST, MOST = 2, 8
 class NewRacer(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A racer to start; omitted fields are the session's."""
 
+    preset: str | None = None
     agent: str | None = None
     model: str | None = None
     effort: str | None = None
@@ -93,7 +95,7 @@ class Races:
             return earlier
         # Titles, branches and folders are named after the prompt.
         shown = (await self._store.read(lambda tx: redactor_of(tx, source.id))).text(prompt)
-        branches = _racer_branches(new, shown)
+        branches = [await self._branches.filled_in(branch) for branch in _racer_branches(new, shown)]
         await self._branches.admit(caller, source.id, branches, kind)
         race_id = new_id()
         names = [f"race {number} {new.title or shown[:LONGEST_NAME]}" for number in range(1, len(branches) + 1)]
@@ -199,6 +201,7 @@ def _racer_branches(new: NewRace, shown: str) -> list[NewBranch]:
         NewBranch(
             prompt=new.prompt,
             title=racer.title if racer.title is not None else f"{new.title or race_name(shown)} ({number})",
+            preset=racer.preset,
             agent=racer.agent,
             model=racer.model,
             effort=racer.effort,

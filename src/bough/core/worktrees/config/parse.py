@@ -56,6 +56,7 @@ class ConfigFile(msgspec.Struct):
     copies: list[str] = []
     run: list[RunCommand] = []
     ports: int = DEFAULT_PORTS
+    preset: str | None = None
     agent: str | None = None
     mode: PermissionMode | None = None
     problems: list[ConfigProblem] = []
@@ -82,7 +83,7 @@ class _Reader:
         self._problems: list[ConfigProblem] = []
 
     def read(self) -> ConfigFile:
-        known = {"setup", "copies", "run", "ports", "agent", "mode"}
+        known = {"setup", "copies", "run", "ports", "preset", "agent", "mode"}
         for key in self._content:
             if key not in known:
                 self._wrong(key, f"{_short(key)} is not known. Use {', '.join(sorted(known))}.")
@@ -91,7 +92,8 @@ class _Reader:
             copies=self._patterns(),
             run=self._run(),
             ports=self._ports(),
-            agent=self._agent(),
+            preset=self._word("preset", "bough preset list"),
+            agent=self._word("agent", "bough agents"),
             mode=self._mode(),
         )
         config.problems = self._problems
@@ -157,11 +159,11 @@ class _Reader:
         self._wrong("ports", f"ports must be a number from 1 to {MOST_PORTS}.")
         return DEFAULT_PORTS
 
-    def _agent(self) -> str | None:
-        agent = self._content.get("agent")
-        if agent is None or (isinstance(agent, str) and _NAME.fullmatch(agent) and len(agent) <= LONGEST_NAME):
-            return agent
-        self._wrong("agent", "agent must be the name of an agent, as `bough agents` lists them.")
+    def _word(self, key: str, command: str) -> str | None:
+        word = self._content.get(key)
+        if word is None or (isinstance(word, str) and _NAME.fullmatch(word) and len(word) <= LONGEST_NAME):
+            return word
+        self._wrong(key, f"{key} must be a name, as `{command}` lists them.")
         return None
 
     def _mode(self) -> PermissionMode | None:

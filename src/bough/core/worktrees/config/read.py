@@ -24,6 +24,7 @@ class RepositoryConfig(msgspec.Struct, rename="camel"):
     copies: list[str]
     run: list[RunCommand]
     ports: int
+    preset: str | None
     agent: str | None
     mode: PermissionMode | None
     problems: list[ConfigProblem]
@@ -55,7 +56,16 @@ def read_config(*folders: str) -> RepositoryConfig:
     risky = [config.setup, copies, config.run]
     digest = hashlib.sha256(msgspec.json.encode(risky)).hexdigest() if any(risky) else None
     return RepositoryConfig(
-        files, config.setup, copies, config.run, config.ports, config.agent, config.mode, problems, digest
+        files=files,
+        setup=config.setup,
+        copies=copies,
+        run=config.run,
+        ports=config.ports,
+        preset=config.preset,
+        agent=config.agent,
+        mode=config.mode,
+        problems=problems,
+        digest=digest,
     )
 
 

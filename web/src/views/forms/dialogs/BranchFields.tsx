@@ -4,6 +4,7 @@ import type { Session } from "@/api/types";
 import { modeName } from "@/lib/words";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
+import { PresetSelect } from "@/views/forms/fields/PresetSelect";
 import { ModePicker } from "@/views/forms/fields/permissions/ModePicker";
 import { FieldError, Fold } from "@/views/forms/layout/FormParts";
 import type { FormSubmission } from "@/views/forms/layout/useSubmit";
@@ -33,6 +34,7 @@ export function BranchFields({
   const mode = draft.mode ?? session.permissionMode;
   return (
     <>
+      <PresetSelect draft={draft} set={set} error={of.at("preset")} />
       <Fold label="Working directory" value={directoryName(draft)} wrong={of.at("directory") !== null}>
         <DirectoryPicker
           repoId={session.repoId}

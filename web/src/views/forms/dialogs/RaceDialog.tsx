@@ -43,8 +43,9 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
         prompt,
         title: title.trim() || undefined,
         kind,
-        contenders: racers.map(({ agent, model, effort }) => ({
-          agent: agent === session.agent ? undefined : agent,
+        contenders: racers.map(({ preset, agent, model, effort }) => ({
+          preset: preset || undefined,
+          agent: preset || agent === session.agent ? undefined : agent,
           model: model.trim() || undefined,
           effort: effort.trim() || undefined,
         })),
@@ -78,7 +79,7 @@ function RaceForm({ session, onClose }: RaceDialogProps) {
         <PromptField label="Prompt" value={prompt} onChange={setPrompt} error={form.at("prompt")} />
         <FormSection
           label="Racers"
-          hint={`All use this session's mode: ${modeName(session.permissionMode)}.`}
+          hint={`All use this session's mode, ${modeName(session.permissionMode)}, unless their preset has one.`}
           error={form.at("agent") ?? form.at("model") ?? form.at("effort")}
         >
           <Racers value={racers} onChange={setRacers} from={session} />

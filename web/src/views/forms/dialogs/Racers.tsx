@@ -2,7 +2,7 @@
 
 import { Plus, X } from "lucide-react";
 import { useId } from "react";
-import { useAgents } from "@/api/queries";
+import { useAgents, usePresets } from "@/api/queries";
 import type { Session } from "@/api/types";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { Input, Select } from "@/ui/controls/Field";
@@ -13,10 +13,15 @@ import styles from "./Racers.module.css";
 
 export interface Racer {
   id: number;
+  /** The id of the preset that counts instead of an agent, or empty. */
+  preset: string;
   agent: string;
   model: string;
   effort: string;
 }
+
+/** Tells presets from agents in the list. */
+const PRESET = "preset:";
 
 export const MIN_RACERS = 2;
 export const MAX_RACERS = 8;
@@ -24,6 +29,7 @@ export const MAX_RACERS = 8;
 let next = 1;
 export const newRacer = (agent: string, model = "", effort = ""): Racer => ({
   id: next++,
+  preset: "",
   agent,
   model,
   effort,
@@ -90,21 +96,36 @@ function Row({
 }) {
   const list = useId();
   const agents = (useAgents().data ?? []).filter((agent) => isReady(agent) || agent.name === racer.agent);
-  // Empty values are inherited from the session if the agent is the same.
-  const inherited = racer.agent === from.agent ? from : null;
+  // Empty values are the preset's, or inherited from the session if the agent is the same.
+  const presets = usePresets().data ?? [];
+  const preset = presets.find(({ id }) => id === racer.preset);
+  const inherited = preset ?? (racer.agent === from.agent ? from : null);
   const offered = useModelOptions(racer.agent);
   return (
     <div className={styles.racer}>
       <Select
         aria-label={`Agent of racer ${number}`}
-        value={racer.agent}
-        onChange={(event) => onChange({ agent: event.target.value, model: "", effort: "" })}
+        value={racer.preset ? PRESET + racer.preset : racer.agent}
+        onChange={(event) => {
+          const chosen = presets.find(({ id }) => PRESET + id === event.target.value);
+          if (chosen) onChange({ preset: chosen.id, agent: chosen.agent, model: "", effort: "" });
+          else onChange({ preset: "", agent: event.target.value, model: "", effort: "" });
+        }}
       >
         {agents.map((agent) => (
           <option key={agent.name} value={agent.name}>
             {agent.title}
           </option>
         ))}
+        {presets.length > 0 && (
+          <optgroup label="Presets">
+            {presets.map(({ id, name }) => (
+              <option key={id} value={PRESET + id}>
+                {name}
+              </option>
+            ))}
+          </optgroup>
+        )}
       </Select>
       <Input
         aria-label={`Model of racer ${number}`}

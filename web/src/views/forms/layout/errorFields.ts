@@ -6,6 +6,7 @@ export type FieldName =
   | "title"
   | "repo"
   | "directory"
+  | "preset"
   | "agent"
   | "mode"
   | "model"
@@ -23,6 +24,7 @@ const FIELDS: Record<string, FieldName> = {
   repo_not_found: "repo",
   repo_missing: "repo",
   repo_known: "repo",
+  preset_not_found: "preset",
   unknown_agent: "agent",
   agent_missing: "agent",
   agent_login: "agent",

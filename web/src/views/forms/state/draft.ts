@@ -45,6 +45,8 @@ export interface Draft {
   prompt: string;
   files: AttachedFile[];
   title: string;
+  /** The id of the preset that the session starts from, or empty. */
+  preset: string;
   agent: string | null;
   mode: Mode | null;
   directory: WorkingDirectory;
@@ -66,6 +68,7 @@ export const EMPTY_DRAFT: Draft = {
   prompt: "",
   files: [],
   title: "",
+  preset: "",
   agent: null,
   mode: null,
   directory: { kind: "own" },
@@ -127,6 +130,7 @@ export function toNewSession(draft: Draft, repoId: string): NewSession {
         base: optional(directory.base),
       },
     }),
+    preset: optional(draft.preset),
     agent: draft.agent,
     permissionMode: draft.mode ?? undefined,
     title: draft.title.trim(),
@@ -148,14 +152,17 @@ export function toBranch(draft: Draft, session: Session, kind: "fork" | "spawn",
   const { directory } = draft;
   const changed = (now: string, was: string | null) =>
     now.trim() === (was ?? "") ? undefined : optional(now);
+  const inherits = draft.agent === session.agent && !draft.preset;
   return {
     prompt: optional(draft.prompt),
     files: draft.files.length ? toPromptFiles(draft.files) : undefined,
     title: optional(draft.title),
-    agent: draft.agent === session.agent ? undefined : draft.agent,
-    permissionMode: draft.mode === session.permissionMode ? undefined : draft.mode,
-    model: draft.agent === session.agent ? changed(draft.model, session.model) : optional(draft.model),
-    effort: draft.agent === session.agent ? changed(draft.effort, session.effort) : optional(draft.effort),
+    preset: optional(draft.preset),
+    // What equals the session's is inherited, but a preset would count before it.
+    agent: draft.agent === session.agent && !draft.preset ? undefined : draft.agent,
+    permissionMode: draft.mode === session.permissionMode && !draft.preset ? undefined : draft.mode,
+    model: inherits ? changed(draft.model, session.model) : optional(draft.model),
+    effort: inherits ? changed(draft.effort, session.effort) : optional(draft.effort),
     taskId: kind === "fork" ? taskId : undefined,
     ...worktreeOf(directory),
     mcpServerIds: draft.mcpServerIds ?? undefined,

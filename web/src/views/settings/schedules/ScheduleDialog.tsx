@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { addSchedule, patchSchedule } from "@/api/actions";
-import { sessionsQuery, useAgents, useRepos } from "@/api/queries";
+import { sessionsQuery, useAgents, usePresets, useRepos } from "@/api/queries";
 import type { Schedule } from "@/api/types";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
@@ -36,6 +36,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | nul
   const [zone, setZone] = useState(schedule?.timezone ?? localZone());
   const [target, setTarget] = useState("");
   const [repoId, setRepoId] = useState("");
+  const [preset, setPreset] = useState("");
   const [agent, setAgent] = useState("");
   const [branch, setBranch] = useState("");
   const [missed, setMissed] = useState(schedule?.missed ?? "run");
@@ -43,6 +44,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | nul
   const { data: sessions = [] } = useQuery(sessionsQuery);
   const { data: repos = [] } = useRepos();
   const { data: agents = [] } = useAgents();
+  const { data: presets = [] } = usePresets();
 
   const { busy, error, save } = useSave(async () => {
     const times = kind === ONCE ? { at } : { cron: kind === CUSTOM ? cron : kind };
@@ -54,6 +56,7 @@ export function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | nul
     }
     const session = {
       repoId,
+      ...(preset ? { preset } : {}),
       ...(agent ? { agent } : {}),
       ...(branch.trim() ? { worktree: { branch: branch.trim() } } : {}),
     };
@@ -133,9 +136,21 @@ export function ScheduleDialog({ schedule, onClose }: { schedule: Schedule | nul
               ))}
             </Select>
           </Field>
+          {presets.length > 0 && (
+            <Field label="Preset">
+              <Select value={preset} onChange={(event) => setPreset(event.target.value)}>
+                <option value="">None</option>
+                {presets.map(({ id, name }) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </Select>
+            </Field>
+          )}
           <Field label="Agent">
             <Select value={agent} onChange={(event) => setAgent(event.target.value)}>
-              <option value="">Default</option>
+              <option value="">{preset ? "The preset's" : "Default"}</option>
               {agents.map(({ name, title }) => (
                 <option key={name} value={name}>
                   {title}

@@ -75,6 +75,8 @@ function ScheduleCard({ schedule, onEdit }: { schedule: Schedule; onEdit: () => 
         {schedule.times}
         {!paused && nextAt && <> · next {new Date(nextAt).toLocaleString()}</>}
       </p>
+      {schedule.preset && <p className={css.soft}>Preset {schedule.preset}</p>}
+      {schedule.problem && <p className={css.soft}>{schedule.problem}</p>}
       {schedule.pauseReason && <p className={css.soft}>{schedule.pauseReason}</p>}
       {lastRun && (
         <div className={css.row}>

@@ -350,18 +350,13 @@ async def _working(services: Services) -> AsyncGenerator[Services]:
         # Agents are detached before their turns are cancelled, so that none is told to stop because the server does.
         services.store.hurry()
         services.runner.agents.detach()
-        await background.stop()
-        await services.page_keys.changes.close()
-        await services.calls.close()
-        await services.race_results.close()
-        await services.overlaps.close()
-        await services.progress.close()
-        await services.disk.close()
-        await services.finishing.close()
-        await services.cleanups.close()
-        await services.worktrees.close()
-        await services.terminals.close()
-        await services.runs.close()
-        await services.branches.close()
-        await services.checkpoints.close()
-        await services.runner.agents.close()
+        # Each is closed, in this order, whatever another raises.
+        closing = (
+            *(background.stop, services.page_keys.changes.close, services.calls.close, services.race_results.close),
+            *(services.overlaps.close, services.progress.close, services.disk.close, services.finishing.close),
+            *(services.cleanups.close, services.worktrees.close, services.terminals.close, services.runs.close),
+            *(services.branches.close, services.checkpoints.close, services.runner.agents.close),
+        )
+        async with contextlib.AsyncExitStack() as stack:
+            for close in reversed(closing):
+                stack.push_async_callback(close)

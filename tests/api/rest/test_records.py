@@ -26,7 +26,7 @@ SESSION = {
     *("parentSessionId", "forkedFromSessionId", "rootSessionId", "branchTaskId", "createdBy", "gitState"),
     *("messageCount", "queuePaused", "archived", "metadata", "context", "cost", "activeAt", "endedAt"),
     *("depth", "turns", "tokens", "seconds", "spent", "seenAt", "sandbox", "confinement", "unconfinedReason"),
-    *("sandboxProfile", "approvalTimeout", "resumeAfterLimit"),
+    *("sandboxProfile", "approvalTimeout", "resumeAfterLimit", "stuck", "stuckSince"),
 } | TIMES
 TASK = {
     *("id", "sessionId", "position", "prompt", "source", "sourceSessionId", "status", "attempt", "stopReason", "error"),

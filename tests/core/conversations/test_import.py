@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from bough.core.conversations import history_files
+from bough.core.conversations.listing import ConversationLists
 from bough.core.conversations.read_turns import stated_cost
 from bough.core.state.task_ended import MOST_COST
+from bough.model.agents.conversation import Conversation
 from tests.support.outside import demo_chat
 from tests.support.server import Running, serving
 
@@ -71,6 +73,28 @@ async def test_two_imports_at_once(server: Running) -> None:
     answers = await asyncio.gather(*(server.client.http.post("/api/conversations/import", json=body) for _ in range(2)))
     assert sorted(answer.status_code for answer in answers) == [201, 409]
     assert (await server.client.get("/api/sessions"))["total"] == 1
+
+
+async def test_a_repeat_that_overtakes_its_request(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A4, H1: A request that is repeated with its key while it still runs gets the same answer, in any order."""
+    repo = server.repo()
+    await demo_chat(server.data / "demo", repo, "[[say hello]]")
+    (conversation,) = await held(server)
+    find, waits, repeated = ConversationLists.find, asyncio.Event(), asyncio.Event()
+
+    async def find_late(lists: ConversationLists, agent: str, conversation_id: str) -> Conversation:
+        monkeypatch.setattr(ConversationLists, "find", find)
+        waits.set()
+        await repeated.wait()
+        return await find(lists, agent, conversation_id)
+
+    monkeypatch.setattr(ConversationLists, "find", find_late)
+    body = {"agent": "demo", "conversationId": conversation["id"], "idempotencyKey": "k"}
+    first = asyncio.create_task(server.client.post("/api/conversations/import", body, expect=201))
+    await waits.wait()
+    answer = await server.client.post("/api/conversations/import", body, expect=201)
+    repeated.set()
+    assert await first == answer
 
 
 async def test_only_folders_inside_the_workspace(server: Running, tmp_path: Path) -> None:

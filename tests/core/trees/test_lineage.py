@@ -23,7 +23,7 @@ DEEP = 1100
 GROWN = (
     *("status", "activity", "message_count", "queue_paused", "archived", "context", "cost", "ended_at"),
     *("created_at", "updated_at", "active_at", "turns", "tokens", "seconds", "spent", "seen_at", "metadata"),
-    *("confinement", "unconfined_reason"),
+    *("confinement", "unconfined_reason", "stuck", "stuck_since"),
 )
 
 

@@ -56,8 +56,13 @@ async def test_nothing_runs_before_a_person_allows_it(server: Running) -> None:
     assert (report["decision"], report["mode"], report["ports"]) == ("allowed", "plan", 3)
     assert report["copies"] == [".env", "secrets/*.key", "!secrets/not.key"]
     assert report["run"][1] == {"name": "web", "command": "sleep 61", "port": 1}
-    again = await server.client.post(f"/api/worktrees/{worktree['id']}/setup", {})
+    body = {"idempotencyKey": "set-up"}
+    again = await server.client.post(f"/api/worktrees/{worktree['id']}/setup", body)
     assert (again["setupError"], at(worktree["path"], "built.txt").read_text()) == (None, "built\nmore\n")
+    at(worktree["path"], "built.txt").unlink()
+    assert await server.client.post(f"/api/worktrees/{worktree['id']}/setup", body) == again
+    assert not at(worktree["path"], "built.txt").exists()
+    await server.client.post(f"/api/worktrees/{worktree['id']}/setup", {})
     assert at(worktree["path"], ".env").read_text() == "KEY=1\n"
     assert [path.name for path in at(worktree["path"], "secrets").iterdir()] == ["a.key"]
     second = await made(server.client, repo, "second")

@@ -152,6 +152,13 @@ SHAPES: dict[str, dict[str, Json]] = {
     },
     "Rule": {"createdBy": WHO},
     "Choice": {"decidedBy": WHO},
+    "ShownSchedule": {
+        "createdBy": WHO,
+        "template": {
+            "type": ["object", "null"],
+            "description": "The new session of each run, as `POST /api/sessions` takes it.",
+        },
+    },
     "Repo": {
         "setup": TEXTS,
         "copyIgnored": TEXTS,

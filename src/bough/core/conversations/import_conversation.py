@@ -91,6 +91,10 @@ class Imports:
         startable(entry, self._settings.data_path)
         conversation = await self._lists.find(entry.name, new.conversation_id)
         if conversation.session_id is not None:
+            # Perhaps by the same request, whose client did not wait for its answer.
+            stored = await self._store.stored_answer(caller, SCOPE, request, ImportedSession)
+            if stored is not None:
+                return stored
             raise known(entry, conversation.session_id)
         cwd = await asyncio.to_thread(self._folder, caller, new, conversation)
         worktree = await self._worktree(cwd)

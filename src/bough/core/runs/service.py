@@ -258,10 +258,17 @@ class Runs:
 
     async def close(self) -> None:
         """Ends everything if agents, too, end with the server; it outlives the server otherwise."""
-        if self._settings.stop_agents:
+        if not self._settings.stop_agents:
+            return
+        try:
             for row in await self.list():
                 if row.state == "running":
                     await self._end(BOUGH, row)
+        except BoughError as error:
+            # The next start notes the ends.
+            log.warning("runs_not_noted", error=str(error))
+            for folder in await asyncio.to_thread(keeper_folder.list_keepers, self._root):
+                await start_terminal.end_terminal(folder)
 
     async def run(self) -> None:
         """Looks regularly for ends and for ports that answer."""

@@ -177,6 +177,9 @@ class Terminals:
         exit = await asyncio.to_thread(keeper_folder.read_terminal_exit, folder)
         if exit is None and await asyncio.to_thread(keeper_folder.is_alive, folder):
             return False
+        # Somebody may have begun to end it meanwhile.
+        if row.id in self._ending:
+            return True
         await self._end(BOUGH, row, (exit.reason if exit is not None else None) or "lost")
         return True
 
@@ -231,9 +234,16 @@ class Terminals:
 
     async def close(self) -> None:
         """Ends all terminals if agents, too, end with the server; they outlive it otherwise."""
-        if self._settings.stop_agents:
+        if not self._settings.stop_agents:
+            return
+        try:
             for row in await self._store.read(lambda tx: tx.all(TERMINALS.all, Terminal)):
                 await self._end(BOUGH, row, "server_stopped")
+        except BoughError as error:
+            # The next start removes the rows.
+            log.warning("terminals_not_removed", error=str(error))
+            for folder in await asyncio.to_thread(keeper_folder.list_keepers, self._root):
+                await self._repaired(folder.name, start_terminal.end_terminal(folder))
 
     async def run(self) -> None:
         """Looks regularly for shells that have ended while nobody watched."""

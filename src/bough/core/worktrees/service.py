@@ -268,9 +268,9 @@ class Worktrees:
     ) -> Removed:
         return await self._removal.remove(caller, worktree_id, force=force, branch=branch, last_look=last_look)
 
-    async def set_up(self, worktree_id: str, *, wait: bool = True) -> Worktree:
+    async def set_up(self, caller: Caller, worktree_id: str, *, wait: bool = True) -> Worktree:
         """Repeats the setup of a worktree."""
-        return await self._creation.set_up_again(worktree_id, wait=wait)
+        return await self._creation.set_up_again(caller, worktree_id, wait=wait)
 
     async def recover(self, caller: Caller, worktree_id: str) -> Worktree:
         return await self._removal.recovery.recover(caller, worktree_id)

@@ -27,9 +27,10 @@ Force = Annotated[
 
 
 class SetupBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """With `wait: false` the response does not wait for the setup."""
+    """With `wait: false` the response does not wait for the setup. A repeated key runs it once."""
 
     wait: bool = True
+    idempotency_key: str | None = None
 
 
 class WorktreeList(msgspec.Struct, rename="camel"):
@@ -173,8 +174,11 @@ async def remove_worktree(
     responses=errors(404, 409, 413, 429),
     summary="Repeat the setup of a worktree",
 )
-async def set_up_worktree(services: Services, worktree_id: Id, data: JSONBody[SetupBody | None] = None) -> Worktree:
-    return await services.worktrees.set_up(worktree_id, wait=data.wait if data else True)
+async def set_up_worktree(
+    services: Services, caller: Caller, worktree_id: Id, data: JSONBody[SetupBody | None] = None
+) -> Worktree:
+    keyed = with_key(caller, data.idempotency_key if data else None)
+    return await services.worktrees.set_up(keyed, worktree_id, wait=data.wait if data else True)
 
 
 @post(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from bough.core.store.idempotency import KeyScope, replace_answer
+from bough.core.store.idempotency import KeyScope, RecordScope, replace_answer
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -110,27 +110,32 @@ class WorktreeCreation:
         await self._store.forget_answer(caller, scope)
         return None
 
-    async def set_up_again(self, worktree_id: str, *, wait: bool) -> Worktree:
-        """Repeats the setup of a worktree, for example after a person has allowed it."""
+    async def set_up_again(self, caller: Caller, worktree_id: str, *, wait: bool) -> Worktree:
+        """Repeats the setup of a worktree, for example after a person has allowed it; once for an idempotency key."""
+        is_claimed = False
 
         async def find_both(tx: Tx) -> tuple[Worktree, Repo]:
             row = await records.usable(tx, worktree_id)
             return row, await records.repo_of(tx, row)
 
         async def claim(change: Change) -> Worktree:
+            nonlocal is_claimed
+            is_claimed = True
             row = await records.usable(change.tx, worktree_id)
             return await records.update(change, row.id, status="setting_up", setup_error=None, setup_output=None)
 
         row, repo = await self._store.read(find_both)
+        scope = RecordScope("worktrees.setup", "worktrees", row.id)
         for path in (row.path, repo.path):
             resolve_inside(self._settings.root_path, path, noun="folder", data=self._settings.data_path)
         if not setup.is_needed(repo, row.path):
             raise Conflict("nothing_to_set_up", f"Repository {repo.name} has no setup for its worktrees.")
         async with alone(await git.common_folder(repo.path)):
             # If the reply is lost, the next look finds a setup that nobody runs.
-            row = await self._store.write(claim)
-            self.setups.start(repo, row)
-        return await self.setups.ended(row) if wait else row
+            row = await self._store.write_once(caller, scope, None, Worktree, claim)
+            if is_claimed:
+                self.setups.start(repo, row)
+        return await self.setups.settled(caller, scope, row, wait=wait)
 
     async def plan(self, new: NewWorktree) -> tuple[Repo, git.GitBranch, Path]:
         """Returns what `create` would make, or raises the same errors. Changes nothing and reserves nothing."""

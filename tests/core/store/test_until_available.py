@@ -47,11 +47,12 @@ async def test_a_start_gives_up(store: Store, monkeypatch: pytest.MonkeyPatch) -
     """Q4: A start on a full disk fails with the reason instead of waiting for ever before it listens, although what is
     stored can be read."""
     monkeypatch.setattr(transactions, "START_WITHIN", 0.05)
-    with failing(store.db, "transaction", COMMON.ping, 2, "full"), store.starting():
+    with failing(store.db, "transaction", COMMON.ping, 1000, "full") as failures, store.starting():
         work = asyncio.create_task(_ping(store))
         while not work.done():
             await store.read(lambda tx: tx.value(COMMON.ping))
             await asyncio.sleep(0)
+        failures.left = 0
     with pytest.raises(Unavailable, match="full"):
         await work
     with failing(store.db, "transaction", COMMON.ping, 3, "full"):

@@ -24,7 +24,11 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 RaceId = Annotated[
     str,
     RACE,
-    typer.Argument(metavar="RACE", help="Race: its id or 8 characters of it, or @last.", autocompletion=names("race")),
+    typer.Argument(
+        metavar="RACE",
+        help="Race: its id or 8 characters of it, its title or prompt, the title of its session, or @last.",
+        autocompletion=names("race"),
+    ),
 ]
 Winner = Annotated[
     str,

@@ -3,6 +3,8 @@ sentence with the command to use, chosen by error code."""
 
 from __future__ import annotations
 
+import re
+
 from bough.api.cli.framework.formats import shorten
 from bough.errors import BoughError
 
@@ -24,9 +26,22 @@ SENTENCES = {
 }
 
 
+# A field that a program would send, and the option that does the same.
+_FORCE = re.compile(r"\b([Ss]end|with) force: true\b")
+_WORDS = {"send": "use --force", "Send": "Use --force", "with": "with --force"}
+
+
 def explain(error: BoughError) -> str:
-    """Returns the sentence for people, with short ids; an id that was not found is repeated as the user typed it."""
+    """Returns the sentence for people, with short ids and options in place of fields; an id that was not found is
+    repeated as the user typed it."""
     try:
         return SENTENCES[error.code].format_map(error.details)
     except KeyError:
-        return error.message if error.code.endswith("_not_found") else shorten(error.message)
+        if error.code.endswith("_not_found"):
+            return error.message
+        return with_options(shorten(error.message))
+
+
+def with_options(message: str) -> str:
+    """Returns a refusal with the option of a command in place of the field that forces a request."""
+    return _FORCE.sub(lambda match: _WORDS[match[1]], message)

@@ -102,3 +102,14 @@ async def test_a_race_has_names(server: Running, cli: Cli, session: dict[str, An
     assert birds[-8:] in both.err and trees[-8:] in both.err and "hush-hush" not in both.err, both
     nothing = await cli("race", "show", "Bird")
     assert nothing.code == 1 and "(race_not_found)" in nothing.err, nothing
+
+
+async def test_racers_with_a_wider_mode_are_warned_of(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """5e, B6: A person may give racers a mode that grants more than the session's, and is warned once, by its short
+    id; so are those who fork."""
+    warned = f"Warning: Mode bypassPermissions grants more than acceptEdits, the mode of session {session['id'][-8:]}."
+    wide = ("--mode", "bypassPermissions")
+    started = await cli("race", "start", session["id"], "[[say x]]", "-w", "demo", "-w", "demo", *wide)
+    assert started.code == 0 and started.err.count(warned) == 1, started
+    assert warned in (await cli("session", "fork", session["id"], *wide)).err
+    assert "Warning" not in (await cli("session", "fork", session["id"], "--mode", "plan")).err

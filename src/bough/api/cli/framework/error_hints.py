@@ -18,11 +18,12 @@ SENTENCES = {
     "Cancel them all with --force.",
     "tree_busy": "{count} of these sessions are running or have queued prompts; nothing was done. See them: "
     "bough tree. End them: bough session complete --cascade --force SESSION",
-    "session_failed": "The session ended in an error and cannot be resumed. Create another: bough session new",
+    "session_failed": "The session ended in an error and cannot be resumed. Continue from its "
+    "transcript: bough session fork SESSION",
     "too_many_sessions": "{active} sessions are active and the limit is {limit}. End one: bough session complete "
     "SESSION. To allow more, restart the server: bough serve --max-sessions N",
     "repo_in_use": "This repo still has sessions or worktrees. "
-    "Purge each session first: bough session rm --purge SESSION",
+    "Purge each session and remove each worktree first: bough session rm --purge SESSION, bough worktree rm WORKTREE",
 }
 
 

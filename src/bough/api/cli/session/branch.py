@@ -13,7 +13,7 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import agents, ids
-from bough.api.cli.framework.formats import ago, amount, brief, short
+from bough.api.cli.framework.formats import ago, amount, brief, short, shorten
 from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.manage import app
 from bough.api.cli.session.options import (
@@ -275,7 +275,7 @@ def _branch(ctx: CommandContext, session: str, kind: str, fields: Json, follow: 
     created: Json = answer.value
     short_id = short(created["sessionId"])
     for warning in created.get("warnings", []):
-        output.note(f"Warning: {warning}")
+        output.note(f"Warning: {shorten(warning)}")
     if follow:
         if not ctx.json:
             output.note(f"Session {short_id}.")

@@ -10,6 +10,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
+from bough.api.cli.framework.error_hints import with_options
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.worktree.find import ExactWorktreeId, WorktreeId
@@ -177,7 +178,7 @@ def print_finished(finished: Json) -> None:
     for step in finished["steps"]:
         output.line(clean(step))
     if finished["refusal"]:
-        output.line(f"Refused: {clean(finished['refusal']['message'])}")
+        output.line(f"Refused: {clean(with_options(finished['refusal']['message']))}")
     for name in finished["conflicts"][:MOST_FILES]:
         output.line(f"  in conflict  {clean(name)}")
     if finished["pullRequest"]:

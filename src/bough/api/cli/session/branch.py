@@ -111,7 +111,7 @@ def spawn(
     no_last: Annotated[bool, typer.Option("--no-last-message", help="Report without the last message.")] = False,
     with_prompt: Annotated[bool, typer.Option("--with-prompt", help="Include the prompt in the report.")] = False,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", help="The form of its report; the child is told.")
+        str | None, typer.Option("--instructions", help="The form of its report; the child learns it.")
     ] = None,
     file: Files = None,
     follow: Follow = False,

@@ -28,7 +28,7 @@ Force = Annotated[bool, typer.Option("--force", help="Continue while a turn runs
 
 
 def status(ctx: CommandContext, worktree: WorktreeId) -> None:
-    """Show how far the work in a worktree is: what is not committed, pushed or merged yet."""
+    """Show the uncommitted, unpushed and unmerged work in a worktree."""
     state = ctx.client.get(path("worktrees", worktree, "finish"))
     if state.value is None:
         raise Conflict("worktree_busy", f"Worktree {worktree} is being created or removed, or is gone.")
@@ -67,7 +67,7 @@ def commit(
     ctx: CommandContext,
     worktree: WorktreeId,
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE]...", help="Files; all changed ones by default.")
+        list[str] | None, typer.Argument(metavar="FILE...", help="Files; all changed ones by default.")
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", "-m", help="Message; proposed from the last turn by default.")

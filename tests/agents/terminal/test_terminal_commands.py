@@ -124,8 +124,8 @@ async def test_an_endless_flood_does_not_drown_a_client(terminal: Terminal, cwd:
 
 
 async def test_variables_of_bough_are_hidden_from_commands(home: Path, cwd: Path) -> None:
-    """P3, Y4: A command's environment has no variable of Bough's, whether inherited or exported by a command, but for the
-    worktree's ports."""
+    """P3, Y4: A command's environment has no variable of Bough's but for the worktree's ports, whether inherited or
+    exported by a command."""
     env = {"BOUGH_TOKEN": "secret", "BOUGH_KEEPER": "some-id", "MINE": "yes", "BOUGH_PORT_1": "20001"}
     async with Terminal.start(home, env) as terminal:
         session = await terminal.open(cwd)

@@ -207,7 +207,7 @@ async def test_a_terminal_that_does_not_answer_goes_on(server: Running, monkeypa
                 await view.socket.wait_closed()
                 assert (view.socket.close_code, view.socket.close_reason) == (
                     4503,
-                    "The terminal does not answer just now. It goes on; attach to it again.",
+                    "The terminal does not answer just now. It keeps running; attach to it again.",
                 )
         finally:
             os.kill(about.keeper.pid, signal.SIGCONT)

@@ -120,7 +120,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     on_interrupt: Annotated[
         OnInterrupt,
         Meta(
-            description="What happens to a turn whose agent died: continue restarts the agent and tells it to "
+            description="Reaction to a turn whose agent died: continue restarts the agent and tells it to "
             "continue, ask requests your approval first, hold waits until the session is resumed."
         ),
     ] = "continue"
@@ -176,7 +176,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     headless: Annotated[
         Headless,
         Meta(
-            description="What happens to approvals that nobody answers, unless the session says otherwise: wait keeps "
+            description="Answer to approvals that nobody decides, unless the session says otherwise: wait keeps "
             "them pending, deny and allow answer them after approval_timeout."
         ),
     ] = "wait"
@@ -187,7 +187,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     listed_sessions: Annotated[
         Literal["all", "tree"],
         Meta(
-            description="Which sessions the tools list_sessions and get_session_status show to an agent: all, or those "
+            description="Sessions that the tools list_sessions and get_session_status show to an agent: all, or those "
             "of its own tree and of trees it created. What was said in others stays closed."
         ),
     ] = "all"
@@ -234,7 +234,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         ),
     ] = 0
     max_runs: Annotated[
-        int, Meta(ge=0, description="Maximum number of commands that run in worktrees; 0 lets nobody run one.")
+        int, Meta(ge=0, description="Maximum number of commands that run in worktrees; 0 turns runs off.")
     ] = 32
     sandbox: Annotated[
         Sandbox,

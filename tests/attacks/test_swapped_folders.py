@@ -68,6 +68,15 @@ async def test_a_folder_that_became_a_link_inside_the_workspace(tmp_path: Path, 
         assert sorted(path.name for path in other.iterdir()) == before
 
 
+def test_another_workspace_root_is_named(tmp_path: Path) -> None:
+    """W3: A folder that stays where it was, outside another root than before, is not said to have moved."""
+    folder, root = outside(tmp_path), tmp_path / "root"
+    root.mkdir()
+    with pytest.raises(Denied, match="--workspace-root to allow it") as denied:
+        check_workspace(root, tmp_path / "data", str(folder))
+    assert "leads to" not in denied.value.message
+
+
 def test_a_box_is_not_built_around_a_link(tmp_path: Path) -> None:
     """W3, S6: A folder that is swapped after the last check is not opened either."""
     keys = tmp_path / "keys"

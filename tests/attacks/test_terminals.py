@@ -115,6 +115,10 @@ async def test_a_revoked_token_loses_its_terminal(server: Running) -> None:
         with pytest.raises(ConnectionClosed):
             while True:
                 await view.step()
+        assert (view.socket.close_code, view.socket.close_reason) == (
+            4401,
+            "Your token was revoked, or your role changed.",
+        )
         assert await close_code(server, terminal, admin.token) == 4403
     entries: list[Json] = (await server.client.get("/api/audit"))["entries"]
     (joined,) = [entry for entry in entries if entry["action"] == "terminal.joined"]

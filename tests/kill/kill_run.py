@@ -21,7 +21,7 @@ from tests.kill.scripts.calls import Caller
 from tests.kill.scripts.finishing import Finishing
 from tests.kill.scripts.imports import Imports
 from tests.kill.scripts.nudges import Nudges
-from tests.kill.scripts.parking import Parking
+from tests.kill.scripts.parking import Parking, add_limited_agent
 from tests.kill.scripts.restores import Restores
 from tests.kill.scripts.script import CheckedScript
 from tests.kill.scripts.terminals import Terminals
@@ -93,6 +93,7 @@ class KillRun:
         self.server.env = self._env
         self._victims = Victims(self.server.data, self.random, self.proxy, self.postgres, self.disk)
         add_agents(self.server.data)
+        add_limited_agent(self.server.data)
         self.callers = [Caller(mode, self.seed, self.server.root, self._call) for mode in CALLER_MODES]
         self.checked = [kind(self.server, self._call) for kind in CHECKED]
 

@@ -1,5 +1,5 @@
 """A small development server for tests of previews: `python -m tests.support.preview_app PORT`. It tells what it was
-asked, streams, redirects to itself, sets cookies and echoes over a WebSocket."""
+asked, redirects to itself, sets cookies, and echoes over a WebSocket until it is told to end."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ async def _serve(port: int) -> None:
 
     async def echo(socket: ServerConnection) -> None:
         async for message in socket:
+            if message == "end":
+                await socket.close(4001, "over")
+                return
             await socket.send(message)
 
     async with serve(echo, "127.0.0.1", port, process_request=answer):

@@ -267,6 +267,7 @@ EDITOR_METHODS: dict[str, Role] = {
     "session/close": "viewer",
     "session/new": "operator",
     "session/fork": "operator",
+    "session/delete": "operator",
     "session/prompt": "operator",
     "session/cancel": "operator",
     "session/set_mode": "operator",

@@ -35,6 +35,13 @@ def check_workspace(root: Path, data: Path, folder: str) -> None:
                 check_unswapped(folder, real)
             continue
         log.warning("path_escape", given=path, resolved=real, root=inside)
+        if real == os.path.normpath(path) and not _within(real, private):
+            # It did not move: the server was started with another root.
+            raise Denied(
+                "path_outside_root",
+                f"The folder {path} is outside the workspace root {inside}. Start the server with another "
+                "--workspace-root to allow it.",
+            )
         where = f"Bough's data folder {private}" if _within(real, private) else f"outside the workspace root {inside}"
         raise Denied(
             "path_outside_root",

@@ -124,14 +124,15 @@ async def test_an_endless_flood_does_not_drown_a_client(terminal: Terminal, cwd:
 
 
 async def test_variables_of_bough_are_hidden_from_commands(home: Path, cwd: Path) -> None:
-    """P3: A command's environment has no variable of Bough's, whether inherited or exported by a command."""
-    env = {"BOUGH_TOKEN": "secret", "BOUGH_KEEPER": "some-id", "MINE": "yes"}
+    """P3, Y4: A command's environment has no variable of Bough's but for the worktree's ports, whether inherited or
+    exported by a command."""
+    env = {"BOUGH_TOKEN": "secret", "BOUGH_KEEPER": "some-id", "MINE": "yes", "BOUGH_PORT_1": "20001"}
     async with Terminal.start(home, env) as terminal:
         session = await terminal.open(cwd)
         await terminal.run(session, "export BOUGH_MINE=1")
         # The shell itself is started with the keeper's mark, so that a sweep finds it; the mark reveals nothing.
         shown = await terminal.output(session, "env; tr '\\0' '\\n' < /proc/$$/environ | grep -c some-id")
-        assert "BOUGH" not in shown
+        assert [line for line in shown.splitlines() if "BOUGH" in line] == ["BOUGH_PORT_1=20001"]
         assert "secret" not in shown
         assert "MINE=yes" in shown.splitlines()
         assert shown.endswith("\n1\n")

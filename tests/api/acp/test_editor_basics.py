@@ -30,7 +30,7 @@ async def test_version_and_capabilities(server: Running) -> None:
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}},
         }
         (way,) = answer["authMethods"]
         assert await editor.request("authenticate", {"methodId": way["id"]}) == {}
@@ -346,6 +346,27 @@ async def test_fork(editor: Editor, server: Running) -> None:
     (known,) = (await server.client.get(f"/api/sessions/{fork}"))["mcpServerIds"]
     assert (await server.client.get("/api/mcp-servers"))["mcpServers"][0]["id"] == known
     assert (await server.client.get(f"/api/sessions/{session}"))["mcpServerIds"] == []
+
+
+async def test_delete(editor: Editor, server: Running) -> None:
+    """C2c: Deleting a session archives it: it leaves the list, and a person can restore it. A session with work to do
+    is refused, and one that does not exist is deleted already."""
+    session = await editor.open()
+    await editor.prompt(session, "[[say before]]")
+    turn = editor.send_prompt(session, "[[say waiting]] [[hang]]")
+    await editor.heard(session, "waiting")
+    with pytest.raises(Refused, match="A turn is running"):
+        await editor.request("session/delete", {"sessionId": session})
+    editor.notify("session/cancel", {"sessionId": session})
+    await editor.answer(turn)
+    for unknown in (session, session, "019a3af2-0000-7000-8000-000000000000", "no such"):
+        assert await editor.request("session/delete", {"sessionId": unknown}) == {}
+    assert (await editor.request("session/list", {}))["sessions"] == []
+    row = await server.client.get(f"/api/sessions/{session}")
+    assert (row["archived"], row["status"]) == (True, "completed")
+    await server.client.post(f"/api/sessions/{session}/archive", {"archived": False})
+    (listed,) = (await editor.request("session/list", {}))["sessions"]
+    assert listed["sessionId"] == session
 
 
 async def test_list(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:

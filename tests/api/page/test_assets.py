@@ -78,8 +78,8 @@ async def test_every_address_serves_the_page(browser: httpx.AsyncClient) -> None
         assert headed.headers["content-length"] == str(len(INDEX))
 
 
-async def test_the_pages_security_policy(browser: httpx.AsyncClient) -> None:
-    """L1: The page may run only its own scripts and connect only to its own server."""
+async def test_the_pages_security_policy(server: Running, browser: httpx.AsyncClient) -> None:
+    """L1, Y5: The page may run only its own scripts, connect only to its own server, and frame only previews."""
     answer = await browser.get("/home")
     directives = [part.strip().partition(" ") for part in answer.headers["content-security-policy"].split(";")]
     assert {name: value for name, _, value in directives} == {
@@ -95,6 +95,7 @@ async def test_the_pages_security_policy(browser: httpx.AsyncClient) -> None:
         "base-uri": "'none'",
         "form-action": "'none'",
         "frame-ancestors": "'none'",
+        "frame-src": f"http://*.localhost:{server.services.previews.port}",
     }
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from websockets.asyncio.client import connect
 
@@ -23,9 +24,9 @@ ROOT = Path(__file__).parents[3]
 APP = f"cd {ROOT} && exec {sys.executable} -m tests.support.preview_app $PORT"
 
 
-async def app_run(client: Client, worktree: Json) -> Json:
-    """Runs the app of the tests, and waits until it answers."""
-    run = await client.post(f"/api/worktrees/{worktree['id']}/runs", {"command": APP})
+async def app_run(client: Client, worktree: Json, command: str = APP) -> Json:
+    """Runs an app of the tests, and waits until it answers."""
+    run = await client.post(f"/api/worktrees/{worktree['id']}/runs", {"command": command})
 
     async def answers() -> bool:
         return (await client.get(f"/api/runs/{run['id']}"))["answers"]
@@ -78,6 +79,54 @@ async def test_a_websocket_passes(server: Running, previewed: tuple[Json, str]) 
     async with connect(reader_host, host="127.0.0.1", port=port, origin=None, proxy=None) as socket:
         await socket.send("hello")
         assert await socket.recv() == "hello"
+
+
+async def test_an_app_closes_its_websocket(server: Running, previewed: tuple[Json, str]) -> None:
+    """Y5: The app's end of a WebSocket reaches the page with its code and reason, and the browser's end the app."""
+    port = server.services.previews.port
+    address = f"ws://{httpx.URL(previewed[1]).host}:{port}/"
+    async with connect(address, host="127.0.0.1", port=port, origin=None, proxy=None) as socket:
+        await socket.send("end")
+        async with asyncio.timeout(40):
+            await socket.wait_closed()
+        assert (socket.close_code, socket.close_reason) == (4001, "over")
+
+
+@pytest.mark.parametrize(("path", "viewers"), [("/stream", "0"), ("/deaf", "1")])
+async def test_a_stream_arrives_piece_by_piece(
+    server: Running, monkeypatch: pytest.MonkeyPatch, path: str, viewers: str
+) -> None:
+    """Y5: An answer without end arrives as the app sends it, and ends when its viewer leaves, also if the app does not
+    notice that."""
+    monkeypatch.setattr("bough.api.preview.proxy.REST_WITHIN", 0.5)
+    command = APP.replace("preview_app", "preview_stream")
+    run = await app_run(server.client, await made(server.client, await registered(server)), command)
+    url = httpx.URL((await server.client.post(f"/api/runs/{run['id']}/preview"))["url"])
+    port = server.services.previews.port
+    assert port is not None
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}", headers={"host": url.netloc.decode()}, timeout=40, trust_env=False
+    ) as http:
+        async with http.stream("GET", path) as answer:
+            pieces = answer.aiter_bytes()
+            assert await anext(pieces) == b"first"
+            assert (await http.get("/viewers")).text == "1"
+            for _ in range(2):
+                await http.get("/next")
+                assert await anext(pieces) == b"next"
+
+        await eventually(lambda: _reads(http, "/viewers", viewers))
+    await eventually(lambda: _connections(port) == 0)
+
+
+async def _reads(http: httpx.AsyncClient, path: str, text: str) -> bool:
+    return (await http.get(path)).text == text
+
+
+def _connections(port: int) -> int:
+    """Returns how many connections this server has accepted at a port."""
+    connections = psutil.Process().net_connections("tcp")
+    return sum(1 for place in connections if place.laddr.port == port and place.status != psutil.CONN_LISTEN)
 
 
 async def test_the_address_stays_the_same(server: Running, previewed: tuple[Json, str]) -> None:

@@ -27,6 +27,7 @@ SESSION = {
     *("messageCount", "queuePaused", "archived", "metadata", "context", "cost", "activeAt", "endedAt"),
     *("depth", "turns", "tokens", "seconds", "spent", "seenAt", "sandbox", "confinement", "unconfinedReason"),
     *("sandboxProfile", "approvalTimeout", "resumeAfterLimit", "stuck", "stuckSince"),
+    *("presetId", "preset"),
 } | TIMES
 TASK = {
     *("id", "sessionId", "position", "prompt", "source", "sourceSessionId", "status", "attempt", "stopReason", "error"),

@@ -7,10 +7,12 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bough.agents.keeper_client import keeper_folder
 from bough.agents.pty_client import start_terminal
+from bough.agents.pty_client.terminal_link import TerminalLink
 from bough.agents.pty_keeper.protocol import MOST
 from bough.api.ws.terminal_socket import UNCONFIRMED
 from bough.errors import AgentFailed
@@ -18,9 +20,10 @@ from tests.api.error_responses import NOBODY, refused
 from tests.api.worktree_helpers import at, made
 from tests.support.client import Client, Json
 from tests.support.eventually import eventually
+from tests.support.people import as_user
 from tests.support.repos import make_repo
 from tests.support.server import Running, ServerProcess, serving
-from tests.support.terminals import PATIENCE, viewing
+from tests.support.terminals import PATIENCE, TerminalView, viewing
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +207,7 @@ async def test_a_terminal_that_does_not_answer_goes_on(server: Running, monkeypa
                 await view.socket.wait_closed()
                 assert (view.socket.close_code, view.socket.close_reason) == (
                     4503,
-                    "The terminal does not answer just now. It goes on; attach to it again.",
+                    "The terminal does not answer just now. It keeps running; attach to it again.",
                 )
         finally:
             os.kill(about.keeper.pid, signal.SIGCONT)
@@ -240,6 +243,76 @@ async def test_a_terminal_that_cannot_be_ended_stops_no_repair(
         assert [row["id"] for row in (await client.get("/api/terminals"))["terminals"]] == [stuck["id"]]
     await server.services.terminals.repair()
     assert (await client.get("/api/terminals"))["terminals"] == []
+
+
+async def paste_into_a_shell_that_reads_nothing(view: TerminalView) -> None:
+    await view.type("stty raw -echo; echo r''eady; exec sleep 600\n")
+    await view.until("ready")
+    for _ in range(6):
+        await view.type("x" * 512 * 1024)
+
+
+@pytest.fixture
+def detached(monkeypatch: pytest.MonkeyPatch) -> list[TerminalLink]:
+    """Lists the server's links to keepers that were closed to their end."""
+    links: list[TerminalLink] = []
+    close = TerminalLink.close
+
+    async def close_and_note(link: TerminalLink) -> None:
+        await close(link)
+        links.append(link)
+
+    monkeypatch.setattr(TerminalLink, "close", close_and_note)
+    monkeypatch.setattr("bough.agents.pty_client.terminal_link.CLOSE_WITHIN", 0.2)
+    monkeypatch.setattr("bough.api.ws.terminal_socket.REST_WITHIN", 0.2)
+    return links
+
+
+async def test_a_viewer_that_leaves_a_full_shell_is_noticed(server: Running, detached: list[TerminalLink]) -> None:
+    """Y1, Y2: A viewer that has pasted more than a shell takes that reads nothing is noticed when it disconnects, by
+    the server and then by the keeper; the shell goes on."""
+    terminal = await server.client.post("/api/terminals", {"worktreeId": (await worktree_of(server))["id"]})
+    about = keeper_folder.read_info(server.data / "terminals" / terminal["id"])
+    assert about is not None
+
+    def viewers() -> int:
+        """Returns the number of the keeper's connections, besides the socket that it listens at."""
+        return sum(1 for link in psutil.Process(about.keeper.pid).net_connections("unix") if link.raddr or link.laddr)
+
+    alone = viewers()
+    async with viewing(server.client, terminal["id"]) as view:
+        await paste_into_a_shell_that_reads_nothing(view)
+        assert viewers() == alone + 1
+        view.socket.transport.abort()
+    await eventually(lambda: len(detached) == 1)
+    await eventually(lambda: viewers() == alone)
+    assert [row["id"] for row in (await server.client.get("/api/terminals"))["terminals"]] == [terminal["id"]]
+    async with viewing(server.client, terminal["id"]) as other:
+        await other.until("ready")
+
+
+async def test_a_revoked_viewer_of_a_full_shell_is_cut_off(server: Running) -> None:
+    """Y2, L1: A viewer whose role ends loses its socket although the shell reads nothing that it typed."""
+    terminal = await server.client.post("/api/terminals", {"worktreeId": (await worktree_of(server))["id"]})
+    async with as_user(server, "anna", "admin") as admin, viewing(admin.client, terminal["id"]) as view:
+        await paste_into_a_shell_that_reads_nothing(view)
+        await server.client.call("PATCH", "/api/users/anna", json={"role": "operator"})
+        async with asyncio.timeout(PATIENCE):
+            await view.socket.wait_closed()
+        assert view.socket.close_code == 4401
+
+
+async def test_what_was_typed_before_leaving_arrives(server: Running) -> None:
+    """Y1: A long paste of a viewer that leaves at once reaches a shell that reads it."""
+    worktree = await worktree_of(server)
+    terminal = await server.client.post("/api/terminals", {"worktreeId": worktree["id"]})
+    async with viewing(server.client, terminal["id"]) as view:
+        await view.type("stty raw -echo; echo r''eady; head -c 3000000 > pasted\n")
+        await view.until("ready")
+        for _ in range(6):
+            await view.type("x" * 500_000)
+    pasted = at(worktree["path"], "pasted")
+    await eventually(lambda: pasted.stat().st_size == 3_000_000)
 
 
 def make(folder: Path) -> Path:

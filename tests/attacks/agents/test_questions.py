@@ -218,7 +218,7 @@ async def test_an_agent_repeats_a_secret_answer(tmp_path: Path) -> None:
 
 async def test_many_questions(tmp_path: Path) -> None:
     """P4b: One agent has at most 100 open questions; more are refused."""
-    async with hostile(tmp_path, *(ask(number) for number in range(103)), {"wait": 3}) as agent:
+    async with hostile(tmp_path, *(ask(number) for number in range(103)), {"wait": 60}) as agent:
         task = await agent.client.prompt(agent.session, "go")
         await eventually(lambda: len(agent.answers()) == 3, "the last ones are refused")
         assert all(answer["error"]["code"] == -32600 for answer in agent.answers())

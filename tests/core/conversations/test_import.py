@@ -13,6 +13,7 @@ from bough.core.conversations.listing import ConversationLists
 from bough.core.conversations.read_turns import stated_cost
 from bough.core.state.task_ended import MOST_COST
 from bough.model.agents.conversation import Conversation
+from tests.api.worktree_helpers import at
 from tests.support.outside import demo_chat
 from tests.support.server import Running, serving
 
@@ -211,3 +212,27 @@ async def test_catching_up_by_hand(server: Running) -> None:
         refused = await server.client.post(f"/api/sessions/{session['id']}/{action}", expect=409)
         assert refused["error"]["code"] == "session_busy"
     await server.client.post(f"/api/sessions/{session['id']}/stop")
+
+
+async def test_a_refused_hand_over_is_not_in_the_trail(server: Running) -> None:
+    """H3, L2: The audit trail names a hand-over to the agent's own program once nothing has refused it."""
+    repo = await server.client.repo(server.repo())
+    new = await server.client.session(repo["id"])
+    plain = await server.client.session(repo["id"], agent="terminal", permissionMode="bypassPermissions")
+    moved = await server.client.session(repo["id"], worktree={"branch": "gone"})
+    for session in (plain, moved):
+        await server.client.ask(session["id"], "[[say inside]]")
+    at(moved["cwd"]).rename(server.root / "elsewhere")
+    for session, code in ((new, "conversation_not_begun"), (plain, "agent_without_terminal"), (moved, None)):
+        answer = await server.client.http.post(f"/api/sessions/{session['id']}/terminal-command")
+        assert 400 <= answer.status_code < 500
+        assert code in (None, answer.json()["error"]["code"])
+    assert await handed_over(server) == []
+    await server.client.ask(new["id"], "[[say inside]]")
+    await server.client.post(f"/api/sessions/{new['id']}/terminal-command")
+    assert await handed_over(server) == [new["id"]]
+
+
+async def handed_over(server: Running) -> list[str]:
+    entries: list[Json] = (await server.client.get("/api/audit"))["entries"]
+    return [entry["subjectId"] for entry in entries if entry["action"] == "session.handed_over"]

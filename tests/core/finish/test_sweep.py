@@ -42,6 +42,8 @@ async def test_only_what_nobody_needs_is_swept(server: Running) -> None:
         "unused": "Nothing was committed",
     }.items():
         assert reasons[name][0] == "kept" and words in reasons[name][1]
+        # A sweep never forces.
+        assert "force" not in reasons[name][1]
     swept = await server.client.post("/api/worktrees/sweep", {"idempotencyKey": "once"})
     assert [item["name"] for item in swept["worktrees"] if item["outcome"] == "removed"] == ["done"]
     assert await server.client.post("/api/worktrees/sweep", {"idempotencyKey": "once"}) == swept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -12,7 +13,7 @@ from bough.core.overview.usage import MOST_DAYS, first_midnight
 from bough.core.store.sql import USAGE
 from bough.core.store.transactions import Change
 from bough.errors import Invalid
-from bough.model.values.times import quarter
+from bough.model.values.times import quarter, written
 from tests.api.error_responses import Json, refused
 from tests.support.client import Client
 from tests.support.server import Running, serving
@@ -98,5 +99,47 @@ async def test_wrong_reports_are_refused(server: Running) -> None:
     """A4: An unknown grouping, day or time zone is refused with a code."""
     for query, code in (("by=colour", "bad_grouping"), ("since=soon", "bad_since")):
         assert refused(await server.client.http.get(f"/api/usage?{query}"), 400)["code"] == code
-    refused(await server.client.http.get("/api/usage?tz=901"), 400)
+    for wrong in ("901", "-901", "summer", "1.5", "", "99999999999999999999"):
+        refused(await server.client.http.get(f"/api/usage?tz={wrong}"), 400)
+    for wrong in ("d", "-1d", "1.5d", "2026-02-30", "10000-01-01", "2026-11-01T00:00", "%00", "x" * 2000):
+        assert refused(await server.client.http.get(f"/api/usage?since={wrong}"), 400)["code"] == "bad_since"
     assert day_began(0) <= (await server.client.get("/api/usage?since=1d"))["since"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "today", "first"),
+    [("Europe/Berlin", (2026, 10, 27), (2026, 10, 23)), ("America/New_York", (2026, 3, 10), (2026, 3, 6))],
+)
+async def test_a_report_across_a_change_of_clocks(
+    server: Running,
+    monkeypatch: pytest.MonkeyPatch,
+    zone: str,
+    today: tuple[int, int, int],
+    first: tuple[int, int, int],
+) -> None:
+    """O4: A report across the change to or from summer time has each day once and every turn in one of them. Days begin
+    at the hour of today's midnight, so that a turn within an hour of midnight may count for the day beside it."""
+    local = ZoneInfo(zone)
+    midnight = datetime(*today, tzinfo=local)
+    began = written(midnight)
+
+    def day_began(_: int) -> str:
+        return began
+
+    monkeypatch.setattr("bough.api.rest.home.day_began", day_began)
+    start = datetime(*first, tzinfo=local)
+    # Each real day's turns: just after one, at noon, and just before the next one's change.
+    moments = [start.replace(day=start.day + day, hour=hour) for day in range(5) for hour in (1, 12, 22)]
+
+    async def work(change: Change) -> None:
+        for moment in moments:
+            fields = {"root_session_id": "t", "repo_id": "r", "agent": "demo", "tokens": 1, "cost": 0.5}
+            await change.tx.run(USAGE.add, quarter=quarter(written(moment)), **fields)
+
+    await server.services.store.write(work)
+    days = [(start + timedelta(days=day)).date().isoformat() for day in range(5)]
+    for since in ("5d", days[0]):
+        report = await server.client.get(f"/api/usage?since={since}&tz=60")
+        assert [day["id"] for day in report["groups"]] == days
+        assert report["total"]["turns"] == len(moments) and report["rest"]["turns"] == 0
+        assert [day["turns"] for day in report["groups"]] == [3] * 5

@@ -45,6 +45,7 @@ class FalseClock:
         services = server.services
         self.runs = ScheduleRuns(services.store, services.tasks, services.worktree_sessions)
         self._clock = ScheduleClock(services.store, self.runs, services.schedules.changed, lambda: self.moment)
+        self.look = self._clock.look
 
     async def move(self, **by: float) -> None:
         """Moves the clock and lets it look twice, as two servers in a row would."""
@@ -357,3 +358,50 @@ async def test_a_time_that_passes_while_it_is_stored(server: Running, monkeypatc
     assert await server.client.post("/api/schedules", body) == schedule
     await clock.move(minutes=1)
     assert [(run["slot"], run["status"]) for run in await runs(server, schedule)] == [(passed, "started")]
+
+
+async def test_a_broken_schedule_stops_no_other(tmp_path: Path, database_url: str) -> None:
+    """J4: A row whose times cannot be computed neither stops the others nor keeps the clock busy, and can be listed,
+    repaired and removed."""
+    async with serving(tmp_path, database=database_url) as server:
+        session_id = await open_session(server)
+        broken, gone, good = [await add(server, sessionId=session_id, overlap="run") for _ in range(3)]
+        await _store(server, broken, cron="61 * * * *", next_at="2026-01-01T00:00:00.000000Z")
+        await _store(server, gone, timezone="Atlantis/Center", next_at="2026-01-01T00:00:00.000000Z")
+        clock = FalseClock(server)
+        await clock.move(hours=1)
+        assert [run["status"] for run in await runs(server, good)] == ["started"]
+        assert await runs(server, broken) == await runs(server, gone) == []
+        assert await clock.look() > 1
+        listed = {row["id"]: row["problem"] for row in (await server.client.get("/api/schedules"))["schedules"]}
+        assert listed[good["id"]] is None
+        assert "cannot be computed" in listed[broken["id"]] and "cannot be computed" in listed[gone["id"]]
+        path = f"/api/schedules/{broken['id']}"
+        assert (await server.client.call("PATCH", path, json={"cron": HOURLY}))["problem"] is None
+        await server.client.call("DELETE", f"/api/schedules/{gone['id']}")
+        await clock.move(hours=1)
+        assert [run["status"] for run in await runs(server, broken)] == ["started"]
+
+
+async def _store(server: Running, schedule: Json, **columns: str) -> None:
+    """Writes columns of a schedule as no request could."""
+    query = SCHEDULES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+    await server.services.store.write(lambda change: change.tx.run(query, id=schedule["id"], now=change.now, **columns))
+
+
+async def test_a_pause_keeps_a_run_that_waits_from_starting(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J4: Pausing a schedule also holds back its run that waits for a limit; a run that a person asks for starts."""
+    session_id = await open_session(server)
+    schedule = await add(server, sessionId=session_id, overlap="run")
+    clock, path = FalseClock(server), f"/api/schedules/{schedule['id']}"
+    with monkeypatch.context() as full:
+        settings = msgspec.structs.replace(server.services.settings, max_queue=0)
+        full.setattr(server.services.tasks, "_settings", settings)
+        await clock.move(hours=1)
+        assert [run["status"] for run in await runs(server, schedule)] == ["starting"]
+        await server.client.call("PATCH", path, json={"paused": True})
+    await clock.move()
+    (run,) = await runs(server, schedule)
+    assert run["status"] == "skipped" and "paused" in run["reason"]
+    assert await prompts(server, session_id) == []
+    assert (await server.client.post(f"{path}/run"))["status"] == "started"

@@ -131,9 +131,10 @@ async def test_too_much_is_not_copied(server: Running, monkeypatch: pytest.Monke
 
 
 async def test_the_command_runs_in_the_worktree(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W1: The setup command runs without a shell, after the files are copied, and without Bough's own variables."""
+    """W1, Y4: The setup command runs without a shell, after the files are copied, and without Bough's own variables but
+    for the worktree's ports."""
     monkeypatch.setenv("BOUGH_SECRET", "s")
-    script = "cat .env; pwd; env | grep -c ^BOUGH_; echo $0 > made"
+    script = "cat .env; pwd; env | grep ^BOUGH_ | grep -vc ^BOUGH_PORT; echo $0 > made"
     repo = await configured(server, copyIgnored=[".env"], setup=["sh", "-c", script, "a b; echo $HOME"])
     at(repo["path"], ".env").write_text("KEY=1\n")
     async with server.client.events() as events:

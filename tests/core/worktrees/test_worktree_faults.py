@@ -37,7 +37,9 @@ def change(**columns: Any) -> Any:
 
 
 STATUS, SETUP_ENDED, OUTPUT = change(status=0), change(status=0, setup_error=0, setup_output=0), change(setup_output=0)
-REMOVED = change(status=0, removed_at=0, recovery_ref=0, recovery_sha=0, board_id=0, branch=0, branch_made=0)
+REMOVED = change(
+    status=0, removed_at=0, recovery_ref=0, recovery_sha=0, board_id=0, first_port=0, branch=0, branch_made=0
+)
 
 
 async def abandon(server: Running, worktree: Json, status: str) -> None:

@@ -32,7 +32,6 @@ class Parking(CheckedScript):
     name = "parking"
 
     async def play(self) -> None:
-        add_limited_agent(self.data)
         repo_id = await self.repo()
         self._session_ids = [await self.session(repo_id, AGENT) for _ in range(SESSIONS)]
         self._sent: dict[str, str] = {}

@@ -1,6 +1,7 @@
 /** The client of the server's REST API, typed by its OpenAPI document, with one kind of error. `queries` caches responses,
  * `live` updates them by events. */
 import createClient, { type Middleware } from "openapi-fetch";
+import { withoutFields } from "@/lib/refusals";
 import { keyHeaders } from "./pageKey";
 import type { paths } from "./schema";
 
@@ -59,7 +60,7 @@ async function refusal(response: Response): Promise<ApiError> {
   const error = body?.error;
   return new ApiError(
     error?.code ?? `http_${response.status}`,
-    error?.message ?? `The server answered ${response.status}.`,
+    error?.message ? withoutFields(error.message) : `The server answered ${response.status}.`,
     response.status,
     error?.id ?? null,
     error?.details ?? {},

@@ -1,9 +1,13 @@
 """Finds and signals all processes that a program has started, in whatever session, through `/proc`."""
 
+import errno
 import os
 import signal
 from collections.abc import Iterable
 from typing import NamedTuple
+
+# `/proc` cannot be read for now, which says nothing about a process.
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class Process(NamedTuple):
@@ -22,20 +26,27 @@ class _Stat(NamedTuple):
 
 
 def find(pid: int) -> Process | None:
-    """Returns the living process with this number, or None."""
-    stat = _stat(pid)
-    return Process(pid, stat.start) if stat and stat.state not in "ZX" else None
+    """Returns the living process with this number, or None, also if there are no file descriptors to look with."""
+    try:
+        return _living(pid)
+    except OSError:
+        return None
 
 
 def alive(process: Process) -> bool:
-    """Returns whether the process still runs. A zombie does not."""
-    return find(process.pid) == process
+    """Returns whether the process still runs. A zombie does not. Without file descriptors to look with, any process
+    with this number counts as alive, since its end would have consequences."""
+    try:
+        return _living(process.pid) == process
+    except OSError:
+        return _exists(process.pid)
 
 
 def family(root: Process, known: Iterable[Process] = ()) -> list[Process]:
     """Returns the living processes among the root, its session and all their descendants, leaves first.
 
     Pass the result of an earlier call as `known`, because a process whose parent ended cannot be found otherwise.
+    Raises `OSError` without file descriptors to look with.
     """
     stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
     children: dict[int, list[int]] = {}
@@ -64,23 +75,25 @@ def cpu_seconds(pid: int) -> float:
 
 
 def marked(mark: bytes) -> list[Process]:
-    """Returns the living processes whose environment at their start holds this entry."""
+    """Returns the living processes whose environment at their start holds this entry. Raises `OSError` without file
+    descriptors to look with."""
     processes: list[Process] = []
     for pid in _pids():
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 environ = file.read()
-        except OSError:  # It belongs to another user, or is gone.
+        except OSError as error:  # It belongs to another user, or is gone.
+            _raise_if_exhausted(error)
             continue
-        if mark in environ.split(b"\0") and (process := find(pid)) is not None:
+        if mark in environ.split(b"\0") and (process := _living(pid)) is not None:
             processes.append(process)
     return processes
 
 
 def send_signal(processes: Iterable[Process], number: signal.Signals) -> None:
-    """Signals each process that still lives, in the given order."""
+    """Signals each process that certainly still lives, in the given order."""
     for process in processes:
-        if alive(process):
+        if find(process.pid) == process:
             try:
                 os.kill(process.pid, number)
             except (ProcessLookupError, PermissionError):
@@ -103,12 +116,34 @@ def _pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
+def _living(pid: int) -> Process | None:
+    stat = _stat(pid)
+    return Process(pid, stat.start) if stat and stat.state not in "ZX" else None
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _raise_if_exhausted(error: OSError) -> None:
+    if error.errno in _EXHAUSTED:
+        raise error
+
+
 def _stat(pid: int) -> _Stat | None:
+    """Returns what the kernel says about a process; None if it is gone or not visible to this user."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             # The program's name, in parentheses, may itself contain spaces and parentheses.
             fields = file.read(4096).rpartition(b")")[2].split()
-    except OSError:  # It is gone, or not visible to this user.
+    except OSError as error:
+        _raise_if_exhausted(error)
         return None
     if len(fields) < 20:
         return None

@@ -8,6 +8,9 @@ from bough.agents.keeper import frames
 from bough.agents.keeper.frames import HEADER, Frame
 from bough.agents.pty_keeper import protocol
 
+CLOSE_WITHIN = 5.0
+"""Seconds for the keeper to take the rest of what was typed."""
+
 
 class Output(NamedTuple):
     """Bytes that the shell printed. `skipped` says that some before them are no longer held."""
@@ -77,10 +80,14 @@ class TerminalLink:
         await self._drain()
 
     async def close(self) -> None:
-        """Detaches. The shell keeps running."""
+        """Detaches. The shell keeps running. What was typed and is not taken within a few seconds is dropped."""
         self._writer.close()
-        with contextlib.suppress(OSError):
-            await self._writer.wait_closed()
+        try:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(CLOSE_WITHIN):
+                    await self._writer.wait_closed()
+        finally:
+            self._writer.transport.abort()
 
     async def _drain(self) -> None:
         with contextlib.suppress(ConnectionError):  # Its end is received, too.

@@ -65,6 +65,8 @@ class TerminalLoop:
         self._exit_at: float | None = None
         now = time.monotonic()
         self._folder_seen = self._active_at = self._read_at = now
+        # When there was last room for input.
+        self._room_at = now
         wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM):
@@ -98,6 +100,8 @@ class TerminalLoop:
     def _watch(self) -> None:
         """Sends to every viewer what it takes, and chooses what to wait for."""
         now = time.monotonic()
+        if self._shell.waiting < INPUT_LIMIT:
+            self._room_at = now
         for viewer in list(self._viewers):
             if viewer.pump():
                 self._read_at = now
@@ -105,14 +109,17 @@ class TerminalLoop:
                 self._drop(viewer)
                 continue
             events = selectors.EVENT_WRITE if viewer.behind else 0
-            # What is typed waits while the shell does not read.
-            if self._shell.waiting < INPUT_LIMIT:
+            if self._listens_to(viewer):
                 events |= selectors.EVENT_READ
             self._set_events(viewer.sock, events, functools.partial(self._serve, viewer))
         events = selectors.EVENT_WRITE if self._shell.waiting else 0
         if not self._stalled(now):
             events |= selectors.EVENT_READ
         self._set_events(self._shell.fd, 0 if self._shell.hung_up else events, self._move)
+
+    def _listens_to(self, viewer: Viewer) -> bool:
+        """Whether to read from a viewer: what is typed waits while the shell does not read."""
+        return viewer.place is None or self._shell.waiting < INPUT_LIMIT
 
     def _stalled(self, now: float) -> bool:
         """Whether the shell has to wait, because every viewer is behind and one of them still reads."""
@@ -155,7 +162,7 @@ class TerminalLoop:
             viewer.refuse("too_many", f"This terminal has {MOST_VIEWERS} viewers. Close one of them.")
 
     def _serve(self, viewer: Viewer) -> None:
-        if viewer not in self._viewers or self._shell.waiting >= INPUT_LIMIT:
+        if viewer not in self._viewers or not self._listens_to(viewer):
             return
         try:
             for frame in viewer.read():
@@ -216,6 +223,10 @@ class TerminalLoop:
             self._folder_seen = now
             if not os.access(files.KEEPER, os.F_OK, dir_fd=self._folder):
                 self._end("ended")
+            if now >= self._room_at + PATIENCE:
+                # Nothing is read from viewers meanwhile, and the rest of what those typed that left is dropped.
+                for viewer in [viewer for viewer in self._viewers if viewer.left]:
+                    self._drop(viewer)
             if self._idle_limit is not None and not self._viewers and now >= self._active_at + self._idle_limit:
                 self._end("idle")
         if self._terminated:

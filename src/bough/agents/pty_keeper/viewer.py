@@ -1,5 +1,6 @@
 """Serves one viewer of a terminal: sends it the output from its own place, as fast as it reads."""
 
+import select
 import socket
 from collections.abc import Iterator
 
@@ -36,6 +37,13 @@ class Viewer:
     def behind(self) -> bool:
         """Whether there is something to send."""
         return bool(self._out or self.lag or (self._last and self.place is not None))
+
+    @property
+    def left(self) -> bool:
+        """Whether the other side has closed the connection, although there may still be something to read."""
+        poll = select.poll()
+        poll.register(self.sock, select.POLLRDHUP)
+        return bool(poll.poll(0))
 
     def read(self) -> Iterator[Frame]:
         """Yields the frames that have arrived."""

@@ -18,6 +18,8 @@ from bough.agents.keeper.files import MARK as KEEPER_MARK
 
 # Variables of Bough, which hold paths and tokens, are hidden from commands.
 HIDDEN = "BOUGH_"
+# The ports of the worktree are for its own programs (Y4).
+PORTS = "BOUGH_PORT"
 SHELL_SETTING = "BOUGH_TERMINAL_SHELL"
 # Marks a command and all processes that it starts, so that they can be found again. Real terminals set it too.
 MARK = "TERM_SESSION_ID"
@@ -66,9 +68,13 @@ def arguments(shell: str, command: str, state_file: str) -> list[str]:
     return [shell, "-c", script, os.path.basename(shell), command]
 
 
+def _is_hidden(name: str) -> bool:
+    return name.startswith(HIDDEN) and not name.startswith(PORTS)
+
+
 def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment of a shell before anything is exported."""
-    inherited = {name: value for name, value in environ.items() if not name.startswith(HIDDEN) and name not in _OWN}
+    inherited = {name: value for name, value in environ.items() if not _is_hidden(name) and name not in _OWN}
     return inherited | {"TERM": "dumb"}
 
 

@@ -26,6 +26,8 @@ HEAD_WITHIN = 30.0
 # An app may take long for its answer, for example while it compiles.
 ANSWER_WITHIN = 300.0
 CONNECT_WITHIN = 5.0
+# How long an answer goes on once the browser has ended its side. It may still read, but browsers are gone then.
+REST_WITHIN = 60.0
 # Interim answers before the final one.
 MOST_INTERIM = 8
 REASONS = {
@@ -120,12 +122,9 @@ class PreviewProxy:
             await _refuse(browser, 504, f"Port {target.port} did not answer within {ANSWER_WITHIN:.0f} s.")
             return
         else:
-            if answer.status == heads.SWITCHING:
-                # Either side ends a WebSocket.
-                receiving = asyncio.create_task(streams.copy(app.reader, browser.writer))
-                await _first_of(sending, receiving)
-            else:
-                await streams.copy(app.reader, browser.writer)
+            receiving = asyncio.create_task(streams.copy(app.reader, browser.writer))
+            # Either side ends a WebSocket; an answer may be read to its end.
+            await _first_of(sending, receiving, 0.0 if answer.status == heads.SWITCHING else REST_WITHIN)
         finally:
             await _cancelled(sending)
 
@@ -140,12 +139,14 @@ class PreviewProxy:
         raise BadRequest("There is no end of interim answers.")
 
 
-async def _first_of(*tasks: asyncio.Task[None]) -> None:
+async def _first_of(sending: asyncio.Task[None], receiving: asyncio.Task[None], rest: float) -> None:
+    """Waits until the app has sent everything, or some seconds longer than the browser sends."""
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((receiving,), timeout=rest)
     finally:
-        for task in tasks:
-            await _cancelled(task)
+        await _cancelled(sending)
+        await _cancelled(receiving)
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

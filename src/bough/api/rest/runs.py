@@ -9,7 +9,7 @@ from litestar import Request, Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
 from bough.api.http.host_and_origin import origin_text
-from bough.api.http.requests import Caller, Id, Services, errors, with_key
+from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, with_key
 from bough.core.runs.command import NewRun
 from bough.core.runs.previews import RunPreview
 from bough.core.runs.service import RunLog
@@ -50,21 +50,28 @@ async def read_log(services: Services, run_id: Id) -> RunLog:
 @post(
     "/runs/{run_id:str}/preview",
     status_code=200,
-    responses=errors(404, 409),
+    responses=errors(404, 409, 413),
     summary="Get the address at which a browser on the server's machine previews what a run serves",
 )
-async def preview_run(request: Request[Any, Any, Any], services: Services, caller: Caller, run_id: Id) -> RunPreview:
-    return await services.previews.open(caller, run_id, origin_text(request.scope))
+async def preview_run(
+    request: Request[Any, Any, Any],
+    services: Services,
+    caller: Caller,
+    run_id: Id,
+    data: JSONBody[OptionalKey | None] = None,
+) -> RunPreview:
+    keyed = with_key(caller, data.idempotency_key if data else None)
+    return await services.previews.open(keyed, run_id, origin_text(request.scope))
 
 
 @post(
     "/runs/{run_id:str}/stop",
     status_code=200,
-    responses=errors(404, 409),
+    responses=errors(404, 409, 413),
     summary="Stop a run and everything that it started",
 )
-async def stop_run(services: Services, caller: Caller, run_id: Id) -> Run:
-    return await services.runs.stop(caller, run_id)
+async def stop_run(services: Services, caller: Caller, run_id: Id, data: JSONBody[OptionalKey | None] = None) -> Run:
+    return await services.runs.stop(with_key(caller, data.idempotency_key if data else None), run_id)
 
 
 router = Router("/api", route_handlers=[list_runs, start_run, get_run, read_log, preview_run, stop_run], tags=["runs"])

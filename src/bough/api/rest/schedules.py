@@ -59,7 +59,12 @@ async def remove_schedule(services: Services, caller: Caller, schedule_id: Id) -
     return await services.schedules.remove(caller, schedule_id)
 
 
-@post("/{schedule_id:str}/run", status_code=200, responses=errors(404, 409), summary="Start a run of a schedule now")
+@post(
+    "/{schedule_id:str}/run",
+    status_code=200,
+    responses=errors(404, 409, 413),
+    summary="Start a run of a schedule now",
+)
 async def run_schedule(services: Services, caller: Caller, schedule_id: Id, data: JSONBody[RunBody]) -> ScheduleRun:
     return await services.schedules.run_now(with_key(caller, data.idempotency_key), schedule_id)
 

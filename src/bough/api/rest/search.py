@@ -73,8 +73,8 @@ async def find(
     name: Annotated[
         str | None,
         QueryParameter(
-            description="An id or a part of it, a title or name, a branch, the name of a repo, or `@last`: the session "
-            "that you created last, or the newest record of another kind."
+            description="An id or a part of it, a title or name, a branch, the name of a repo, a race's prompt, or "
+            "`@last`: the session that you created last, or the newest record of another kind."
         ),
     ] = None,
     folder: Annotated[

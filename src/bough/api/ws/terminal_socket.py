@@ -6,13 +6,15 @@ more, and the shell waits once no viewer reads."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections import deque
 from typing import Any, Literal
 
 import msgspec
 from litestar import Router, WebSocket, websocket
 
 from bough.agents.pty_client.terminal_link import Output, TerminalEnd, TerminalLink
-from bough.agents.pty_keeper.protocol import bounded
+from bough.agents.pty_keeper.protocol import MOST, bounded
 from bough.api.errors import meaning
 from bough.api.http.auth import chosen_protocol
 from bough.api.http.requests import Services
@@ -24,6 +26,11 @@ from bough.model.terminal import Terminal
 
 # Bytes that a viewer may be sent beyond those that it has confirmed.
 UNCONFIRMED = 256 * 1024
+# Bytes of input that are held while the shell does not read, so that the viewer is still listened to.
+MOST_HELD = 4 * 1024 * 1024
+ITEM_SIZE = 128
+# Seconds without any progress after which the rest of what a viewer typed that is gone is dropped.
+REST_WITHIN = 5.0
 NORMAL_CLOSE = 1000
 
 
@@ -77,6 +84,11 @@ class _Relay:
         self._terminals = terminals
         self._unconfirmed = 0
         self._confirmed = asyncio.Event()
+        # What the shell is to get: bytes that were typed, and sizes.
+        self._held: deque[bytes | tuple[int, int]] = deque()
+        self._held_bytes = 0
+        self._added = asyncio.Event()
+        self._taken = asyncio.Event()
 
     async def run(self) -> None:
         welcome = self._link.welcome
@@ -84,11 +96,15 @@ class _Relay:
         await self._tell(Notice("opened", welcome["columns"], welcome["rows"], replayed))
         listening = asyncio.create_task(self._listen())
         sending = asyncio.create_task(self._send())
-        # While the shell does not read, nobody listens to the viewer either, whose rights can end nevertheless.
+        typing = asyncio.create_task(self._type())
         revoked = asyncio.create_task(self._socket.scope["state"]["grant"].revoked.wait())
         try:
             await asyncio.wait((listening, sending, revoked), return_when=asyncio.FIRST_COMPLETED)
             if revoked.done():
+                for task in (sending, typing):
+                    task.cancel()
+                # The disconnect that was reported for this is none yet: the viewer still learns the reason.
+                self._socket.connection_state = "receive"
                 await self._socket.close(CLOSE_BASE + 401, "Your token was revoked, or your role changed.")
             elif sending.done():
                 await sending
@@ -97,21 +113,54 @@ class _Relay:
             elif isinstance(error := listening.exception(), msgspec.DecodeError | Invalid):
                 await self._socket.close(CLOSE_BASE + 400, close_reason(str(error)))
         finally:
-            for task in (listening, sending, revoked):
+            tasks = (listening, sending, typing, revoked)
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait((listening, sending, revoked))
+            await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
+        """Takes what the viewer sends until it is gone, also while the shell does not read."""
         while (message := await self._socket.receive())["type"] != "websocket.disconnect":
             if data := message.get("bytes"):
-                await self._link.send(data)
+                for offset in range(0, len(data), MOST):
+                    self._hold(data[offset : offset + MOST])
             elif text := message.get("text"):
                 words = msgspec.json.decode(text, type=Said)
                 if words.columns is not None and words.rows is not None:
-                    await self._link.resize(bounded(words.columns), bounded(words.rows))
+                    self._hold((bounded(words.columns), bounded(words.rows)))
                 if words.ack is not None:
                     self._unconfirmed -= max(0, min(words.ack, self._unconfirmed))
                     self._confirmed.set()
+            while self._held_bytes > MOST_HELD:
+                await self._progress()
+        with contextlib.suppress(TimeoutError):
+            while self._held:
+                async with asyncio.timeout(REST_WITHIN):
+                    await self._progress()
+
+    def _hold(self, item: bytes | tuple[int, int]) -> None:
+        self._held.append(item)
+        self._held_bytes += _size(item)
+        self._added.set()
+
+    async def _progress(self) -> None:
+        self._taken.clear()
+        await self._taken.wait()
+
+    async def _type(self) -> None:
+        """Passes on what the viewer sent, as fast as the shell takes it."""
+        while True:
+            while not self._held:
+                self._added.clear()
+                await self._added.wait()
+            item = self._held[0]
+            if isinstance(item, bytes):
+                await self._link.send(item)
+            else:
+                await self._link.resize(*item)
+            self._held.popleft()
+            self._held_bytes -= _size(item)
+            self._taken.set()
 
     async def _send(self) -> None:
         """Sends everything until the shell ends."""
@@ -133,6 +182,11 @@ class _Relay:
 
     async def _tell(self, notice: Notice) -> None:
         await self._socket.send_data(msgspec.json.encode(notice).decode(), "text")
+
+
+def _size(item: bytes | tuple[int, int]) -> int:
+    """Returns about how much memory an item takes."""
+    return ITEM_SIZE + (len(item) if isinstance(item, bytes) else 0)
 
 
 router = Router("/", route_handlers=[terminal_socket], tags=["terminals"])

@@ -16,6 +16,7 @@ from bough.model.agents.conversation import TerminalCommand, is_plain_id
 from bough.model.session import Caller, Session
 from bough.model.values.visible import visible
 from bough.settings import Settings
+from bough.storage.backend import Tx
 
 LONGEST_SHOWN = 60
 
@@ -34,14 +35,13 @@ class HandOvers:
         if caller.kind == "session":
             raise Denied("terminal_for_people", "Only people can continue a session in a terminal.")
 
-        async def work(change: Change) -> tuple[Session, KnownConversation]:
-            session = await idle_session(change.tx, session_id)
-            known = await change.tx.one(CONVERSATIONS.known, KnownConversation, session_id=session.id)
+        async def read(tx: Tx) -> tuple[Session, KnownConversation]:
+            session = await idle_session(tx, session_id)
+            known = await tx.one(CONVERSATIONS.known, KnownConversation, session_id=session.id)
             assert known is not None
-            change.audit(caller, "session.handed_over", session_id=session.id, subject_id=session.id)
             return session, known
 
-        session, known = await self._store.write(work)
+        session, known = await self._store.read(read)
         entry = self._agents.catalog.get(session.agent)
         if not entry.conversations.terminal:
             raise Conflict(
@@ -66,6 +66,14 @@ class HandOvers:
         words, env = await asyncio.to_thread(
             terminal_command, entry, known.variables, self._settings.data_path, known.agent_session_id, session.cwd
         )
+
+        async def note(change: Change) -> None:
+            # A turn may have begun meanwhile.
+            await idle_session(change.tx, session.id)
+            change.audit(caller, "session.handed_over", session_id=session.id, subject_id=session.id)
+
+        # Only now nothing can refuse it: the trail names no hand-over that did not take place.
+        await self._store.write(note)
         line = shlex.join(words)
         if env:
             line = " ".join(["env", *(shlex.quote(f"{name}={value}") for name, value in env.items()), line])

@@ -87,7 +87,7 @@ class Runs:
             await records.usable(change.tx, worktree.id)
             same = await change.tx.one(RUNS.same_running, Run, worktree_id=worktree.id, name=new.name)
             if same is not None:
-                raise Conflict("already_running", f"{new.name} runs already in {worktree.name}.", runId=same.id)
+                raise Conflict("already_running", f"{new.name} is already running in {worktree.name}.", runId=same.id)
             if (await change.tx.value(RUNS.count_running) or 0) >= most:
                 raise Busy("too_many_runs", f"At most {most} commands may run (max_runs). Stop one of them.")
             row = await change.tx.one(

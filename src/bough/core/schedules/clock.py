@@ -55,10 +55,12 @@ class ScheduleClock:
 
     async def look(self) -> float:
         """Starts what is due, and returns the seconds until the next look."""
+        broken: set[str] = set()
         for schedule in await self._store.read(lambda tx: tx.all(SCHEDULES.active, Schedule)):
             try:
                 await self._take(schedule)
             except Exception as error:
+                broken.add(schedule.id)
                 log.warning("schedule_not_taken", schedule=schedule.id, error=repr(error))
         for run in await self._runs.starting():
             if run.id not in self._under_way:
@@ -69,7 +71,9 @@ class ScheduleClock:
             # A new worktree may take long, and must not make the other schedules late.
             await asyncio.wait(self._under_way.values(), timeout=LONGEST_SLEEP)
         nexts = await self._store.read(lambda tx: tx.all(SCHEDULES.active, Schedule))
-        due = min((seconds_until(schedule.next_at) for schedule in nexts if schedule.next_at), default=LONGEST_SLEEP)
+        # One that could not be taken is still due, and must not keep the clock busy.
+        dues = [schedule.next_at for schedule in nexts if schedule.next_at and schedule.id not in broken]
+        due = min(map(seconds_until, dues), default=LONGEST_SLEEP)
         return min(max(due, SHORTEST_SLEEP), LONGEST_SLEEP)
 
     async def _stop(self) -> None:

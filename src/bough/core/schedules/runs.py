@@ -37,6 +37,7 @@ BUSY_WITHIN = 600.0
 # The number of failures in a row after which a schedule is paused.
 MOST_FAILURES = 5
 STILL_OPEN = "The previous run is still going."
+PAUSED = "The schedule was paused before this run started."
 
 
 class _Author(msgspec.Struct):
@@ -96,17 +97,22 @@ class ScheduleRuns:
             return await self._fail(run, f"Unexpected error: {type(error).__name__}.")
 
     async def _start(self, run: ScheduleRun) -> ScheduleRun:
-        async def work(tx: Tx) -> tuple[Schedule, Caller, bool] | None:
+        async def work(tx: Tx) -> tuple[Schedule, Caller, bool, bool] | None:
             fresh = await tx.one(SCHEDULES.get_run, ScheduleRun, id=run.id)
             schedule = await tx.one(SCHEDULES.get, Schedule, id=run.schedule_id)
             if fresh is None or fresh.status != "starting" or schedule is None:
                 return None
-            return schedule, await _caller(tx, schedule), await _is_open(tx, schedule)
+            # The session of a run that no limit delayed may exist already, if its start was not stored.
+            untouched = schedule.session_id is not None or fresh.reason is not None
+            held = schedule.paused and untouched and run.trigger == "clock"
+            return schedule, await _caller(tx, schedule), await _is_open(tx, schedule), held
 
         read = await self._store.read(work)
         if read is None:
             return await self._current(run)
-        schedule, caller, is_open = read
+        schedule, caller, is_open, held = read
+        if held:
+            return await self._end(run, "skipped", PAUSED)
         if is_open and schedule.overlap == "skip" and run.trigger == "clock":
             return await self._end(run, "skipped", STILL_OPEN)
         prompt = times.filled(schedule.prompt, run.slot, schedule.timezone, run.number)

@@ -17,6 +17,7 @@ from bough.model.values.times import now
 from bough.storage.backend import Tx
 
 UPCOMING = 3
+TIMES_UNREADABLE = "Its times cannot be computed. Change them, or remove the schedule."
 PRESET_GONE = "Its preset was removed. Choose another, or add the schedule again."
 
 
@@ -27,13 +28,12 @@ async def show(tx: Tx, schedule: Schedule) -> ShownSchedule:
         redactor = await redactor_of(tx, schedule.session_id)
         fields |= {name: redactor.text(fields[name]) for name in ("title", "prompt")}
     last = await tx.all(SCHEDULES.runs, ScheduleRun, schedule_id=schedule.id, limit=1, offset=0)
-    if schedule.cron is not None:
-        words = f"{times.explained(schedule.cron)} ({schedule.timezone})"
-        after = times.upcoming(schedule.cron, schedule.timezone, now(), UPCOMING)
-    else:
-        words = "Once"
-        after = [schedule.next_at] if schedule.next_at is not None else []
     preset, problem = await _preset(tx, schedule)
+    try:
+        words, after = _times(schedule)
+    except times.UNREADABLE:
+        # Whoever lists it must be able to change or remove it.
+        words, after, problem = f"{schedule.cron} ({schedule.timezone})", [], TIMES_UNREADABLE
     return ShownSchedule(
         **fields,
         times=words,
@@ -42,6 +42,14 @@ async def show(tx: Tx, schedule: Schedule) -> ShownSchedule:
         preset=preset,
         problem=problem,
     )
+
+
+def _times(schedule: Schedule) -> tuple[str, list[str]]:
+    """Returns the times of a schedule in words, and the next ones."""
+    if schedule.cron is None:
+        return "Once", [schedule.next_at] if schedule.next_at is not None else []
+    words = f"{times.explained(schedule.cron)} ({schedule.timezone})"
+    return words, times.upcoming(schedule.cron, schedule.timezone, now(), UPCOMING)
 
 
 async def _preset(tx: Tx, schedule: Schedule) -> tuple[str | None, str | None]:

@@ -20,6 +20,8 @@ LONGEST_CRON = 200
 # A name such as Europe/Berlin. `ZoneInfo` reads files, so nothing else gets near it.
 ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}")
 PLACEHOLDERS = ("{date}", "{time}", "{number}")
+# Errors of times in a row that another version of Bough, or of the time zones, has stored.
+UNREADABLE = (CronSimError, ValueError, KeyError, OSError)
 
 
 def checked_zone(name: str) -> ZoneInfo:

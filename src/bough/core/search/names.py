@@ -29,11 +29,13 @@ LAST = "@last"
 # So many candidates are listed in an error.
 LISTED = 8
 LONGEST_NAME = 500
+# So much of a candidate's name is quoted in an error: a race is known by its prompt.
+LONGEST_QUOTED = 80
 HOW = {
     "session": "Use an id or at least 8 characters of it, a title, a branch, a repo's name, a folder or @last.",
     "worktree": "Use an id or at least 8 characters of it, a name, a branch, a repo's name, a folder or @last.",
     "repo": "Use an id or at least 8 characters of it, a name, a folder or @last.",
-    "race": "Use an id or at least 8 characters of it, or @last.",
+    "race": "Use an id or at least 8 characters of it, its title or prompt, the title of its session, or @last.",
 }
 TABLES: dict[Kind, Table] = {"session": "sessions", "worktree": "worktrees", "repo": "repos", "race": "races"}
 
@@ -68,7 +70,7 @@ QUERIES: dict[Kind, _Queries] = {
     "session": _Queries(NAMES.last_session, NAMES.sessions_by_name, NAMES.sessions_in, NAMES.sessions_below),
     "worktree": _Queries(NAMES.last_worktree, NAMES.worktrees_by_name, NAMES.worktrees_in),
     "repo": _Queries(NAMES.last_repo, NAMES.repos_by_name, NAMES.repos_in),
-    "race": _Queries(NAMES.last_race),
+    "race": _Queries(NAMES.last_race, NAMES.races_by_name),
 }
 
 
@@ -96,11 +98,12 @@ class NamedRecords:
             rows = await _rows(tx, caller, kind, name, folder, removed)
             if not rows:
                 raise _missing(kind, name or folder or "")
+            if kind == "race":
+                rows = [msgspec.structs.replace(row, name=await _shown_prompt(tx, row)) for row in rows]
             if len(rows) > 1:
                 raise _ambiguous(kind, name or folder or "", rows)
             (row,) = rows
-            shown = await _shown_prompt(tx, row) if kind == "race" else row.name
-            return NamedRecord(kind, row.id, shown, row.folder)
+            return NamedRecord(kind, row.id, row.name, row.folder)
 
         return await self._store.read(work)
 
@@ -186,7 +189,7 @@ def _missing(kind: Kind, text: str) -> NotFound:
 
 
 def _ambiguous(kind: Kind, text: str, rows: Sequence[_Row]) -> Conflict:
-    listed = [f"{row.id} ({row.name or 'no title'}, {row.folder})" for row in rows[:LISTED]]
+    listed = [f"{row.id} ({row.name[:LONGEST_QUOTED] or 'no title'}, {row.folder})" for row in rows[:LISTED]]
     more = ", and more" if len(rows) > LISTED else ""
     return Conflict(
         "ambiguous_name",

@@ -147,7 +147,7 @@ class Terminals:
             if await self.gone(row):
                 raise missing("terminals", terminal_id) from None
             raise Unavailable(
-                "terminal_silent", "The terminal does not answer just now. It goes on; attach to it again."
+                "terminal_silent", "The terminal does not answer just now. It keeps running; attach to it again."
             ) from error
         if caller.person != row.opened_by:
             await self._store.write(lambda change: _note_join(change, caller, row))

@@ -62,6 +62,18 @@ SELECT id, name, path AS folder, TRUE AS is_active, TRUE AS is_root FROM repos W
 -- Returns the repo that was registered last.
 SELECT id, name, path AS folder, TRUE AS is_active, TRUE AS is_root FROM repos ORDER BY created_at DESC, id DESC LIMIT 1
 
+-- name: races_by_name
+-- Lists races with this title or prompt, or that began at a session with this title. The racers carry a race's title,
+-- each with its number.
+SELECT r.id, r.prompt AS name, r.cwd AS folder, TRUE AS is_active, TRUE AS is_root FROM races r
+WHERE r.prompt = :name
+    OR EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.session_id AND s.title = :name)
+    OR EXISTS (
+        SELECT 1 FROM sessions s
+        WHERE s.race_id = r.id AND s.title IN (:name, CAST(:name AS TEXT) || ' (' || CAST(s.race_number AS TEXT) || ')')
+    )
+ORDER BY r.created_at DESC, r.id DESC LIMIT :limit
+
 -- name: last_race
 -- Returns the race that was started last.
 SELECT id, prompt AS name, cwd AS folder, TRUE AS is_active, TRUE AS is_root FROM races

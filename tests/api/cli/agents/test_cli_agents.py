@@ -154,6 +154,29 @@ def test_a_failing_agent_is_explained(
     assert trial["steps"][-1]["name"] == "end"
 
 
+def test_an_old_node_is_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C1: The test of an agent that needs a newer Node.js names both versions, in sentences of their own."""
+    node, program = tmp_path / "bin" / "node", tmp_path / "package" / "bird.js"
+    for file, text in (
+        (
+            node,
+            '#!/bin/sh\nif [ "$1" = --version ]; then echo v18.19.1; exit; fi\necho "SyntaxError: no" >&2\nexit 1\n',
+        ),
+        (program, "#!/usr/bin/env node\n"),
+    ):
+        file.parent.mkdir()
+        file.write_text(text)
+        file.chmod(0o755)
+    (program.parent / "package.json").write_text('{"engines": {"node": ">=22"}}')
+    monkeypatch.setenv("PATH", f"{node.parent}{os.pathsep}{os.environ['PATH']}")
+    describe(tmp_path, "bird", [str(program)])
+    result = tried(folder, "bird")
+    advice = (
+        f"Bird runs on Node.js 22 or newer, but {node} is version 18.19.1. Install a newer Node.js. Run it yourself"
+    )
+    assert result.code == 1 and f"SyntaxError: no. {advice}" in result.err, result
+
+
 @pytest.mark.parametrize("name", ["never_exits", "leaves_children"])
 def test_an_agent_that_does_not_end_by_itself(folder: Path, tmp_path: Path, name: str) -> None:
     """C1: An agent that works but leaves processes behind passes, and none of its processes is left."""

@@ -54,8 +54,11 @@ async def test_queue_is_edited_moved_and_cancelled(server: Running, cli: Cli, se
     assert await queue() == ["one", "zwei", "three"]
     assert "is cancelled" in (await cli("task", "cancel", first)).out
     assert await queue() == ["zwei", "three"]
-    listed = await cli("task", "list", "--session", session["id"])
-    assert "zwei" in listed.out and "running" in listed.out
+    for words in (("--session", session["id"]), ("first",)):
+        listed = await cli("task", "list", *words)
+        assert "zwei" in listed.out and "running" in listed.out, words
+    twice = await cli("task", "list", "first", "--session", "first")
+    assert twice.code == 2 and "SESSION or --session" in twice.err
     assert "zwei" in (await cli("task", "show", second)).out
     for wrong in (("task", "move", second), ("task", "move", second, "--last", "--before", third)):
         assert (await cli(*wrong)).code == 2

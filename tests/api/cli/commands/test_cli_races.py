@@ -80,3 +80,36 @@ async def test_races_are_listed(server: Running, cli: Cli, session: dict[str, An
     assert (page["total"], [race["raceId"] for race in page["races"]]) == (2, [started[0]["raceId"]])
     assert page["races"][0]["sessionIds"] == [racer["sessionId"] for racer in started[0]["sessions"]]
     assert json.loads((await cli("race", "list", "--json")).out)["total"] == 2
+
+
+async def test_a_race_has_names(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """R5, B6: A race is found by its title, its prompt and the title of its session, as long as no other race has it;
+    an error about several races hides secret values in their prompts."""
+    await server.client.call("PATCH", f"/api/sessions/{session['id']}", json={"env": {"KEY": "hush-hush-42"}})
+
+    async def start(prompt: str, *title: str) -> str:
+        words = ("race", "start", session["id"], prompt, "-w", "demo", "-w", "demo", *title, "--json")
+        return json.loads((await cli(*words)).out)["raceId"]
+
+    birds = await start("[[say hush-hush-42]]", "--title", "Birds")
+    for name in ("Birds", "Birds (2)", "first", "[[say hush-hush-42]]"):
+        shown = await cli("race", "show", name, "--json")
+        assert shown.code == 0 and json.loads(shown.out)["raceId"] == birds, (name, shown)
+    trees = await start("[[say trees]]")
+    assert json.loads((await cli("race", "show", "[[say trees]]", "--json")).out)["raceId"] == trees
+    both = await cli("race", "show", "first")
+    assert both.code == 1 and "(ambiguous_name)" in both.err, both
+    assert birds[-8:] in both.err and trees[-8:] in both.err and "hush-hush" not in both.err, both
+    nothing = await cli("race", "show", "Bird")
+    assert nothing.code == 1 and "(race_not_found)" in nothing.err, nothing
+
+
+async def test_racers_with_a_wider_mode_are_warned_of(server: Running, cli: Cli, session: dict[str, Any]) -> None:
+    """5e, B6: A person may give racers a mode that grants more than the session's, and is warned once, by its short
+    id; so are those who fork."""
+    warned = f"Warning: Mode bypassPermissions grants more than acceptEdits, the mode of session {session['id'][-8:]}."
+    wide = ("--mode", "bypassPermissions")
+    started = await cli("race", "start", session["id"], "[[say x]]", "-w", "demo", "-w", "demo", *wide)
+    assert started.code == 0 and started.err.count(warned) == 1, started
+    assert warned in (await cli("session", "fork", session["id"], *wide)).err
+    assert "Warning" not in (await cli("session", "fork", session["id"], "--mode", "plan")).err

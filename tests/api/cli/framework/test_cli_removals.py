@@ -8,7 +8,7 @@ import pytest
 
 from bough.api.cli.main import build
 
-NOUNS = ("session", "repo", "worktree", "task", "review", "schedule", "policy", "mcp", "user", "token")
+NOUNS = ("session", "repo", "worktree", "task", "review", "schedule", "preset", "policy", "mcp", "user", "token")
 
 
 @pytest.mark.parametrize("noun", NOUNS)

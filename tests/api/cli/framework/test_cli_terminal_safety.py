@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
+from bough.api.cli.framework.error_hints import explain
+from bough.errors import Conflict
 from bough.observe.logging import configure
 from tests.api.cli.cli_program import Cli, bough
 from tests.api.cli.cli_terminal import terminal
@@ -58,6 +60,9 @@ async def test_refusals_suggest_commands(server: Running, cli: Cli, session: dic
     assert sent.out.endswith(f"bough session watch {known}\n")
     used = await cli("repo", "rm", session["repoId"])
     assert used.code == 1 and "bough session rm --purge" in used.err and "/api/" not in used.err
+    assert "bough worktree rm WORKTREE" in used.err
+    failed = Conflict("session_failed", f"Session {session['id']} ended in an error.", status="error")
+    assert "bough session fork SESSION" in explain(failed)
     await cli("session", "rm", session["id"])
     ended = await cli("session", "prompt", session["id"], "more")
     assert (

@@ -109,6 +109,8 @@ async def test_cleaning_up_from_the_command_line(server: Running, cli: Cli) -> N
     commit(folder, "one.txt")
     refused = await cli("worktree", "cleanup", str(folder), "--dry-run")
     assert (refused.code, "does not contain" in refused.out, folder.is_dir()) == (1, True, True)
+    assert "or use --force: the branch stays" in refused.out and "force: true" not in refused.out
+    assert "or use --force: the branch stays" in (await cli("worktree", "cleanup", str(folder))).err
     preview = await cli("worktree", "cleanup", str(folder), "--force", "-n")
     assert "Keep branch feature: it is not merged." in preview.out and "Nothing was changed" in preview.err
     done = await cli("worktree", "cleanup", str(folder), "--force")

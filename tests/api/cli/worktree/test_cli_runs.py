@@ -6,7 +6,12 @@ import json
 
 from tests.api.cli.cli_program import Cli
 from tests.api.worktree_helpers import commit
+from tests.support.eventually import eventually
 from tests.support.server import Running
+
+
+async def _is_up(cli: Cli) -> bool:
+    return (await cli("worktree", "log", "@last")).out == "up\n"
 
 
 async def test_a_command_is_run_read_and_stopped(server: Running, cli: Cli) -> None:
@@ -21,6 +26,7 @@ async def test_a_command_is_run_read_and_stopped(server: Running, cli: Cli) -> N
     assert (started.code, "Started dev" in started.out) == (0, True)
     listed = await cli("worktree", "runs", "@last")
     assert ("running" in listed.out, "dev" in listed.out) == (True, True)
+    await eventually(lambda: _is_up(cli), "the command has begun")
     assert "dev: stopped" in (await cli("worktree", "stop-run", "@last", "dev")).out
     assert (await cli("worktree", "log", "@last")).out == "up\n"
     again = await cli("worktree", "stop-run", "@last")

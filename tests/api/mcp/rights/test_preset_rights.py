@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bough.core.tool_calls import service
+from tests.support.eventually import eventually
 from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 
 
@@ -46,3 +47,49 @@ async def test_a_preset_asks_for_what_it_brings(place: ToolServer) -> None:
     created = await agent.does("agor_sessions_spawn", prompt="[[say hi]]", preset="less")
     child = await place.get(created["sessionId"])
     assert (child["preset"], child["permissionMode"]) == ("less", "plan")
+
+
+async def test_a_person_decides_about_a_preset(place: ToolServer) -> None:
+    """N3, 5e: A session that an agent proposes from a preset is created as a person has allowed it. If the preset was
+    changed since, or is gone, nothing is created, and the agent learns why."""
+    wide = {"name": "wide", "agent": "demo", "permissionMode": "bypassPermissions", "effort": "high"}
+    await place.client.post("/api/presets", {**wide, "env": {"API_KEY": "secret-9f"}})
+    agent = await place.root("default")
+    call = {"worktreeId": (await place.get(agent.id))["repoId"], "preset": "wide"}
+
+    async def proposed(title: str) -> str:
+        approval = await place.asked_every_time(agent, "agor_sessions_create", title=title, **call)
+        assert "preset wide" in approval["title"] and "secret-9f" not in str(approval)
+        return approval["id"]
+
+    allowed, denied = await proposed("allowed"), await proposed("denied")
+    assert (await place.decide(denied, "deny"))["status"] == "denied"
+    async with place.client.events() as events:
+        await place.decide(allowed)
+        created = (await events.until(lambda event: event["type"] == "session.created"))["data"]
+    assert [created[name] for name in ("title", "preset", "permissionMode", "effort", "env")] == [
+        *("allowed", "wide", "bypassPermissions", "high"),
+        {"API_KEY": "***"},
+    ]
+    changed = await proposed("changed")
+    await place.client.call("PATCH", "/api/presets/wide", json={"env": {"API_KEY": "***", "PATH": "/evil"}})
+    assert "preset_changed" in await outcome(place, changed)
+    gone = await proposed("gone")
+    await place.client.call("DELETE", "/api/presets/wide")
+    assert "preset_not_found" in await outcome(place, gone)
+    titles = {session["title"] for session in (await place.client.get("/api/sessions"))["sessions"]}
+    assert titles == {"A session", "allowed"}
+
+
+async def outcome(place: ToolServer, approval_id: str) -> str:
+    """Allows a call, and returns what the agent's session is told about its outcome."""
+    approval = await place.client.get(f"/api/approvals/{approval_id}")
+    path = f"/api/sessions/{approval['sessionId']}/tasks"
+    before = {task["id"] for task in (await place.client.get(path))["tasks"]}
+    await place.decide(approval_id)
+
+    async def told() -> str:
+        tasks = (await place.client.get(path))["tasks"]
+        return " ".join(task["prompt"] for task in tasks if task["id"] not in before)
+
+    return await eventually(told)

@@ -249,7 +249,7 @@ async def test_it_survives_the_server(tmp_path: Path) -> None:
             assert (await until_state(client, ending, "exited"))["code"] == 4
             assert "done" in await log_of(client, ending)
             await until_state(client, lost, "lost")
-            assert not at("/proc", str(about.agent.pid)).exists()
+            await eventually(lambda: not at("/proc", str(about.agent.pid)).exists())
             await until_logged(client, lasting, "before")
             assert (await client.post(f"/api/runs/{lasting['id']}/stop"))["state"] == "stopped"
 

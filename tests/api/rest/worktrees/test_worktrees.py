@@ -37,6 +37,7 @@ WORKTREE = {
         "branchMade",
         "setupError",
         "setupOutput",
+        "firstPort",
     ),
 }
 

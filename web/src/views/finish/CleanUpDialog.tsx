@@ -4,6 +4,7 @@ import { useState } from "react";
 import { finishWork, runRequest } from "@/api/actions";
 import { finishPreviewQuery } from "@/api/queries";
 import type { FinishState } from "@/api/types";
+import { withoutFields } from "@/lib/refusals";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Switch } from "@/ui/controls/Field";
@@ -58,7 +59,7 @@ export function CleanUpDialog({ state, onClose }: { state: FinishState; onClose:
         <QueryResult query={preview}>
           {({ refusal: reason, steps = [] }) =>
             reason ? (
-              <p className={css.refused}>{reason.message}</p>
+              <p className={css.refused}>{withoutFields(reason.message)}</p>
             ) : (
               <ul className={css.steps}>
                 {steps.map((step) => (

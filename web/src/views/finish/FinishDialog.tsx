@@ -5,6 +5,7 @@ import { type FinishBody, finishWork, runRequest } from "@/api/actions";
 import { finishPreviewQuery } from "@/api/queries";
 import type { FinishState } from "@/api/types";
 import { plural } from "@/lib/format";
+import { withoutFields } from "@/lib/refusals";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Switch, TextArea } from "@/ui/controls/Field";
@@ -166,7 +167,7 @@ export function FinishDialog({
             {({ refusal: reason, steps = [], files: touched = [], filesTotal = 0 }) =>
               reason ? (
                 <>
-                  <p className={css.refused}>{reason.message}</p>
+                  <p className={css.refused}>{withoutFields(reason.message)}</p>
                   {conflicts.length > 0 && <Names names={conflicts} />}
                 </>
               ) : (

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { type FinishBody, finishWork, runRequest } from "@/api/actions";
 import { finishPreviewQuery } from "@/api/queries";
 import type { Finished, FinishState } from "@/api/types";
+import { withoutFields } from "@/lib/refusals";
 import { CopyButton } from "@/ui/code/Code";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
@@ -73,7 +74,11 @@ export function PullRequestDialog({ state, onClose }: { state: FinishState; onCl
       <section className={css.preview} aria-label="Preview" aria-live="polite">
         <QueryResult query={preview}>
           {({ refusal, steps = [] }) =>
-            refusal ? <p className={css.refused}>{refusal.message}</p> : <Steps steps={steps} />
+            refusal ? (
+              <p className={css.refused}>{withoutFields(refusal.message)}</p>
+            ) : (
+              <Steps steps={steps} />
+            )
           }
         </QueryResult>
       </section>

@@ -106,7 +106,7 @@ export function NewSessionForm({
       <header>
         <h1>New session</h1>
         <p className={css.about}>
-          One conversation with one agent in one folder. Had one elsewhere?{" "}
+          One conversation with one agent in one folder. Have one from elsewhere?{" "}
           <Link href={routes.import}>Import it</Link>.
         </p>
       </header>

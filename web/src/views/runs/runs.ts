@@ -14,7 +14,7 @@ export const runLink = (run: Run) => (run.answers && run.port ? `http://localhos
 export function runState({ state, code, answers, port }: Run): string {
   if (state === "running") return answers ? `Serving at port ${port}` : "Running";
   if (state === "stopped") return "Stopped";
-  if (state === "lost") return "Ended; nobody knows how";
+  if (state === "lost") return "Ended for an unknown reason";
   return code === 0
     ? "Ended"
     : code !== null && code < 0

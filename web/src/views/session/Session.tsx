@@ -175,7 +175,15 @@ function LoadedSession({
               <QueueStrip state={state} onOpen={() => showTab("queue")} />
             )}
             {session.worktreeId && <FinishBar worktreeId={session.worktreeId} />}
-            {mayWork && <Composer ref={composer} session={session} tasks={tasks} state={state} />}
+            {mayWork && (
+              <Composer
+                ref={composer}
+                session={session}
+                tasks={tasks}
+                state={state}
+                onSideQuestion={() => openAction("sideQuestion")}
+              />
+            )}
           </div>
         </div>
         <SidePanel

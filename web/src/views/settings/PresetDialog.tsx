@@ -95,7 +95,7 @@ export function PresetDialog({ preset, onClose }: { preset: Preset | null; onClo
         effort={tuning.effort}
         onChange={(change) => setTuning((known) => ({ ...known, ...change }))}
       />
-      <Field label="Instructions" hint="Optional. What the agent is told before the first prompt.">
+      <Field label="Instructions" hint="Optional. The agent gets them before the first prompt.">
         <TextArea
           value={instructions}
           onChange={(event) => setInstructions(event.target.value)}

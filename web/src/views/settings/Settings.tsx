@@ -53,7 +53,7 @@ const PARTS: Record<string, SettingsPart> = {
   },
   policy: {
     name: "Policy",
-    about: "What agents may do. Rules are tried in order; the first match wins.",
+    about: "Rights of agents. Rules are tried in order; the first match wins.",
     Part: PolicySettings,
     changedBy: "admin",
   },
@@ -88,7 +88,7 @@ const PARTS: Record<string, SettingsPart> = {
   },
   audit: {
     name: "Audit",
-    about: "Who opened, prompted, decided and changed rights. Nobody can edit these entries.",
+    about: "A record of who opened, prompted, decided and changed rights. Nobody can edit these entries.",
     Part: AuditSettings,
     admin: true,
   },

@@ -6,6 +6,7 @@ import { runRequest, sweepWorktrees } from "@/api/actions";
 import { diskQuery, useMay, useRepos, useWorktrees } from "@/api/queries";
 import type { DiskUse, Repo, Swept, Worktree } from "@/api/types";
 import { ago, bytes, plural } from "@/lib/format";
+import { withoutFields } from "@/lib/refusals";
 import { Button } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
@@ -178,7 +179,7 @@ function SweepDialog({
           <ul className={css.list}>
             {staying.map(({ worktreeId, name, reason }) => (
               <li key={worktreeId}>
-                {name} <span className={css.soft}>{reason}</span>
+                {name} <span className={css.soft}>{withoutFields(reason ?? "")}</span>
               </li>
             ))}
           </ul>

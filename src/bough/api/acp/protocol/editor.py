@@ -85,6 +85,7 @@ class Editor:
             "session/resume": self._methods.resume,
             "session/list": self._methods.list,
             "session/close": self._methods.close,
+            "session/delete": self._methods.delete,
             "session/prompt": self._prompts.prompt,
             "session/set_mode": self._methods.set_mode,
             "session/set_config_option": self._methods.set_option,

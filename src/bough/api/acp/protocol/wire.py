@@ -20,7 +20,7 @@ CAPABILITIES: Json = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
-    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}},
 }
 AGENT_INFO: Json = {"name": "bough", "title": "Bough", "version": __version__}
 TOKEN = "token"

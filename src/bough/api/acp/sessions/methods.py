@@ -1,4 +1,5 @@
-"""Implements the protocol's session methods: new, load, resume, fork, list, close, and setting modes and options."""
+"""Implements the protocol's session methods: new, load, resume, fork, list, close, delete, and setting modes and
+options."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from bough.core.sessions.requests import OpenedSession
 from bough.core.sessions.service import SessionFilter, SessionPatch
 from bough.core.state.limits.session_limit import MadeRoom
 from bough.core.store.decode import decoded
-from bough.errors import Invalid
+from bough.errors import Invalid, NotFound
 from bough.model.session import Caller, Session
 
 PAGE = 50
@@ -85,10 +86,30 @@ class Methods:
         request = acp_params.read(params, acp_params.SessionOnly)
         async with self._open_sessions.order(request.session_id):
             session = await workspace.find_session(self._services, request.session_id)
-            self._prompts.let_go(session.id)
-            await self._open_sessions.detach(session.id)
+            await self._let_go(session.id)
+        return await self._forget(session.id)
+
+    async def delete(self, params: msgspec.Raw) -> Json:
+        """Takes a session off the list for everybody: archives it, which a person can undo. One that has work to do is
+        refused; one that does not exist needs nothing."""
+        request = acp_params.read(params, acp_params.SessionOnly)
+        async with self._open_sessions.order(request.session_id):
+            try:
+                session = await workspace.find_session(self._services, request.session_id)
+            except (NotFound, Invalid):
+                return {}
+            await self._services.archiving.archive(self._caller, session.id, True)
+            await self._let_go(session.id)
+        return await self._forget(session.id)
+
+    async def _let_go(self, session_id: str) -> None:
+        """Stops showing a session in this editor."""
+        self._prompts.let_go(session_id)
+        await self._open_sessions.detach(session_id)
+
+    async def _forget(self, session_id: str) -> Json:
         if self.closed is not None:
-            await self.closed(session.id)
+            await self.closed(session_id)
         return {}
 
     async def set_mode(self, params: msgspec.Raw) -> Json:

@@ -45,7 +45,7 @@ def audit(
 ) -> int:
     """Show who did what: opened, prompted, decided and changed rights. Needs the role admin.
 
-    No door can change the trail. Old entries are removed on the server's machine only: bough db prune-audit
+    No interface can change the trail. Old entries are removed on the server's machine only: bough db prune-audit
     """
     filters: Json = {"sessionId": session, "user": user, "action": action, "since": since, "until": until}
     if export:

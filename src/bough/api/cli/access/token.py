@@ -60,7 +60,9 @@ def add(
     ctx: CommandContext,
     user: Annotated[
         str,
-        typer.Option("--user", metavar="NAME", help="Whom it is for; by default you.", autocompletion=completion.users),
+        typer.Option(
+            "--user", metavar="NAME", help="User that it belongs to; defaults to you.", autocompletion=completion.users
+        ),
     ] = "",
     scope: Annotated[
         str | None,
@@ -72,7 +74,7 @@ def add(
             autocompletion=completion.roles,
         ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", metavar="TEXT", help="What it is for, such as a machine.")] = "",
+    name: Annotated[str, typer.Option("--name", metavar="TEXT", help="Name, such as that of a machine.")] = "",
     expires: Annotated[
         str | None,
         typer.Option("--expires", metavar="WHEN", help="30d, 12h, a date or time, or never; by default 90d."),
@@ -134,8 +136,8 @@ def rotate(
 ) -> None:
     """Replace the server's token, or that of a user; the old one and its links stop working at once.
 
-    Commands on this machine read the server's new token from the data folder. Running agents and signed-in browsers go
-    on. Browsers that were signed in with a user's token need the new link.
+    Commands on this machine read the server's new token from the data folder. Running agents and signed-in browsers
+    continue. Browsers that were signed in with a user's token need the new link.
     """
     if token_id is not None and token_id != SERVER:
         if revoke_pages:

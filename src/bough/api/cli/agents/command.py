@@ -217,7 +217,8 @@ def test(
         return DONE
     for line in trial.error.stderr.splitlines():
         output.note(f"  {line}")
-    output.note(" ".join(part for part in (trial.error.message, trial.error.next) if part))
+    message, advice = trial.error.message, trial.error.next
+    output.note(f"{message.rstrip('.')}. {advice}" if advice else message)
     return FAILED
 
 

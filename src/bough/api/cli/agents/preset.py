@@ -24,11 +24,14 @@ app = typer.Typer(
     no_args_is_help=True, help="Named combinations of an agent and its settings, which new sessions can start from."
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the preset, or its id.", autocompletion=presets)]
-About = Annotated[str | None, typer.Option("--description", help="What it is for.")]
+About = Annotated[str | None, typer.Option("--description", help="Purpose, for people.")]
 Instructions = Annotated[
     str | None,
     typer.Option(
-        "--instructions", "-i", metavar="TEXT|-", help="What the agent is told first; - reads it from standard input."
+        "--instructions",
+        "-i",
+        metavar="TEXT|-",
+        help="Instructions that the agent gets first; - reads them from standard input.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

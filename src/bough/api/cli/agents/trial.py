@@ -16,6 +16,7 @@ from bough.agents.acp.wire import SessionUpdate
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.find_program import startable
 from bough.agents.catalog.login import is_set_up
+from bough.agents.catalog.node_version import node_advice
 from bough.agents.catalog.prepare import PreparedStart, prepare
 from bough.agents.catalog.repository_files import find_files
 from bough.agents.errors import AgentGone, AgentTimeout
@@ -91,6 +92,8 @@ async def try_agent(
     try:
         await _Trying(entry, settings, trial).all(prompt)
     except BoughError as error:
+        if trial.command and isinstance(error, AgentGone | AgentTimeout):
+            error.add(await asyncio.to_thread(node_advice, entry, trial.command[0], cwd, {}))
         trial.error = _problem(entry, trial, error)
     return trial
 

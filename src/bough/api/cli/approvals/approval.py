@@ -116,9 +116,7 @@ def allow(
     ] = None,
     option: Annotated[
         str | None,
-        typer.Option(
-            "--option", metavar="ID", help="Which of the agent's options to use; bough approval show lists them."
-        ),
+        typer.Option("--option", metavar="ID", help="Option of the agent to use; bough approval show lists them."),
     ] = None,
     arguments: Annotated[
         str | None,

@@ -50,8 +50,8 @@ def add_to(app: typer.Typer) -> None:
     def mcp_stdio(ctx: CommandContext) -> int:  # pyright: ignore[reportUnusedFunction]
         """Offer Bough's MCP tools on stdio, for programs that take no HTTP servers.
 
-        Bough attaches such a bridge to agents by itself, with BOUGH_MCP_URL and the session's BOUGH_MCP_TOKEN in the
-        environment. Without them it uses the server on this data folder, as you.
+        Bough attaches such a bridge to agents automatically, with BOUGH_MCP_URL and the session's BOUGH_MCP_TOKEN in
+        the environment. Without them it uses the server on this data folder, as you.
         """
         from bough.agents.shims import mcp_stdio as bridge
 

@@ -32,7 +32,7 @@ def import_conversations(
     ctx: CommandContext,
     conversation: Annotated[
         str | None,
-        typer.Argument(metavar="[CONVERSATION]", help="The conversation's id, or its beginning. Without it, list all."),
+        typer.Argument(metavar="CONVERSATION", help="The conversation's id, or its beginning. Without it, list all."),
     ] = None,
     agent: Annotated[
         str | None,
@@ -155,7 +155,7 @@ def _draw_imported(answer: Any) -> None:
 
 @command(sessions, "catch-up")
 def catch_up(ctx: CommandContext, session: SessionId) -> None:
-    """Add what was said in the agent's own terminal program to the transcript. The next prompt does this by itself."""
+    """Add turns from the agent's own terminal program to the transcript. The next prompt does this automatically."""
 
     def render(answer: Json) -> None:
         turns = answer["turns"]

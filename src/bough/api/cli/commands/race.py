@@ -10,7 +10,7 @@ from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import names, presets, session_option
-from bough.api.cli.framework.formats import ago, brief, short, short_forms
+from bough.api.cli.framework.formats import ago, brief, short, short_forms, shorten
 from bough.api.cli.framework.selectors import RACE, SESSION
 from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.prompt import SessionId, read_text
@@ -24,7 +24,11 @@ STYLES = {"+": "green", "-": "red", "@": "cyan"}
 RaceId = Annotated[
     str,
     RACE,
-    typer.Argument(metavar="RACE", help="Race: its id or 8 characters of it, or @last.", autocompletion=names("race")),
+    typer.Argument(
+        metavar="RACE",
+        help="Race: its id or 8 characters of it, its title or prompt, the title of its session, or @last.",
+        autocompletion=names("race"),
+    ),
 ]
 Winner = Annotated[
     str,
@@ -89,6 +93,8 @@ def start(
         short_ids = short_forms([racer["sessionId"] for racer in race["sessions"]])
         for number, racer in enumerate(race["sessions"], 1):
             output.line(f"{number}  session {short_ids[racer['sessionId']]}  {labels[number - 1]}")
+        for warning in dict.fromkeys(text for racer in race["sessions"] for text in racer.get("warnings", [])):
+            output.note(f"Warning: {shorten(warning)}")
         output.line(f"Race {short(race['raceId'])}. See its progress: bough race show {short(race['raceId'])}")
 
     ctx.show(ctx.client.post(path("sessions", session, "race"), body, SETUP_WITHIN), render)

@@ -9,8 +9,9 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import Json, part, path
-from bough.api.cli.framework.completion import ids
+from bough.api.cli.framework.completion import ids, names
 from bough.api.cli.framework.formats import ago, brief, moment, short, short_forms, shorten
+from bough.api.cli.framework.selectors import SESSION
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.make_room import MakeRoom, note_made_room
@@ -30,13 +31,20 @@ def add_to(root: typer.Typer) -> None:
 @command(app, "list")
 def list_tasks(
     ctx: CommandContext,
+    named: Annotated[
+        str | None,
+        SESSION,
+        typer.Argument(metavar="SESSION", help="Only this session, as --session.", autocompletion=names("session")),
+    ] = None,
     session: OfSession = None,
     status: Annotated[str | None, typer.Option("--status", help="Only these statuses, such as queued,running.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
     """List tasks: those of one session in queue order, or those of all sessions, newest first."""
-    answer = ctx.client.get("/api/tasks", sessionId=session, status=status, limit=limit, offset=offset)
+    if named is not None and session is not None:
+        raise typer.BadParameter("Name the session once: use SESSION or --session.")
+    answer = ctx.client.get("/api/tasks", sessionId=named or session, status=status, limit=limit, offset=offset)
 
     def render(page: Any) -> None:
         rows: list[Json] = page["tasks"]

@@ -22,7 +22,7 @@ def add_to(root: typer.Typer) -> None:
 
 def usage(
     ctx: CommandContext,
-    by: Annotated[str, typer.Option("--by", metavar="day|agent|repo|tree", help="What to add up by.")] = "day",
+    by: Annotated[str, typer.Option("--by", metavar="day|agent|repo|tree", help="Grouping.")] = "day",
     since: Annotated[
         str, typer.Option("--since", metavar="DAY", help="The first day (2026-11-01), or a number of days (30d).")
     ] = "14d",

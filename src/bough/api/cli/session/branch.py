@@ -13,7 +13,7 @@ from bough.api.cli.framework import output, stream
 from bough.api.cli.framework.base import DONE, CommandContext, command
 from bough.api.cli.framework.client import ANSWER_WITHIN, SETUP_WITHIN, Json, path
 from bough.api.cli.framework.completion import agents, ids
-from bough.api.cli.framework.formats import ago, amount, brief, short
+from bough.api.cli.framework.formats import ago, amount, brief, short, shorten
 from bough.api.cli.repos.repo import Limit, Offset
 from bough.api.cli.session.manage import app
 from bough.api.cli.session.options import (
@@ -111,7 +111,7 @@ def spawn(
     no_last: Annotated[bool, typer.Option("--no-last-message", help="Report without the last message.")] = False,
     with_prompt: Annotated[bool, typer.Option("--with-prompt", help="Include the prompt in the report.")] = False,
     instructions: Annotated[
-        str | None, typer.Option("--instructions", help="The form of its report; the child is told.")
+        str | None, typer.Option("--instructions", help="The form of its report; the child learns it.")
     ] = None,
     file: Files = None,
     follow: Follow = False,
@@ -275,7 +275,7 @@ def _branch(ctx: CommandContext, session: str, kind: str, fields: Json, follow: 
     created: Json = answer.value
     short_id = short(created["sessionId"])
     for warning in created.get("warnings", []):
-        output.note(f"Warning: {warning}")
+        output.note(f"Warning: {shorten(warning)}")
     if follow:
         if not ctx.json:
             output.note(f"Session {short_id}.")

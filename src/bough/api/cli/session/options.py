@@ -16,7 +16,7 @@ from bough.model.session import MODES, PermissionMode
 
 Mode = Annotated[
     PermissionMode | None,
-    typer.Option("--mode", "-m", help=f"What the agent may do without asking: {', '.join(MODES)}."),
+    typer.Option("--mode", "-m", help=f"Permission mode: {', '.join(MODES)}."),
 ]
 Preset = Annotated[
     str | None,
@@ -36,7 +36,7 @@ Headless = Annotated[
     typer.Option(
         "--headless",
         metavar="wait|deny|allow|server",
-        help="What happens to approvals that nobody answers in time; server is the server's default.",
+        help="Answer to approvals that nobody decides in time; server is the server's default.",
     ),
 ]
 Timeout = Annotated[
@@ -52,7 +52,7 @@ ResumeAfterLimit = Annotated[
     typer.Option(
         "--resume-after-limit",
         metavar="yes|no|server",
-        help="Whether a turn that a usage limit ended continues by itself; server is the server's default.",
+        help="Whether a turn that a usage limit ended continues automatically; server is the server's default.",
     ),
 ]
 SandboxChoice = Annotated[

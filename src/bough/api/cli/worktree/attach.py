@@ -39,7 +39,8 @@ def attach(client: Client, terminal_id: str) -> int | None:
     stdin = sys.stdin.fileno()
     before = termios.tcgetattr(stdin)
     try:
-        tty.setraw(stdin)
+        # Keeps what was typed meanwhile, which the default flushes.
+        tty.setraw(stdin, termios.TCSADRAIN)
         return asyncio.run(_attached(client, terminal_id))
     finally:
         termios.tcsetattr(stdin, termios.TCSADRAIN, before)

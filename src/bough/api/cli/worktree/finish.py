@@ -10,6 +10,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
+from bough.api.cli.framework.error_hints import with_options
 from bough.api.cli.framework.formats import short
 from bough.api.cli.framework.terminal_safety import clean
 from bough.api.cli.worktree.find import ExactWorktreeId, WorktreeId
@@ -27,7 +28,7 @@ Force = Annotated[bool, typer.Option("--force", help="Continue while a turn runs
 
 
 def status(ctx: CommandContext, worktree: WorktreeId) -> None:
-    """Show how far the work in a worktree is: what is not committed, pushed or merged yet."""
+    """Show the uncommitted, unpushed and unmerged work in a worktree."""
     state = ctx.client.get(path("worktrees", worktree, "finish"))
     if state.value is None:
         raise Conflict("worktree_busy", f"Worktree {worktree} is being created or removed, or is gone.")
@@ -66,7 +67,7 @@ def commit(
     ctx: CommandContext,
     worktree: WorktreeId,
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE]...", help="Files; all changed ones by default.")
+        list[str] | None, typer.Argument(metavar="FILE...", help="Files; all changed ones by default.")
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", "-m", help="Message; proposed from the last turn by default.")
@@ -177,7 +178,7 @@ def print_finished(finished: Json) -> None:
     for step in finished["steps"]:
         output.line(clean(step))
     if finished["refusal"]:
-        output.line(f"Refused: {clean(finished['refusal']['message'])}")
+        output.line(f"Refused: {clean(with_options(finished['refusal']['message']))}")
     for name in finished["conflicts"][:MOST_FILES]:
         output.line(f"  in conflict  {clean(name)}")
     if finished["pullRequest"]:

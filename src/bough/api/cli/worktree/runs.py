@@ -19,7 +19,7 @@ from bough.errors import Conflict, NotFound
 LOOK_EVERY = 1.0
 
 Name = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Name of a command in [run] of the repo's .bough.toml.")
+    str | None, typer.Argument(metavar="NAME", help="Name of a command in [run] of the repo's .bough.toml.")
 ]
 
 
@@ -80,7 +80,7 @@ def runs(
 def _print(answer: Json) -> None:
     rows: list[Json] = answer["runs"]
     if not rows:
-        output.note("Nothing has been run there.")
+        output.note("Nothing has run there.")
     for row in rows:
         state = row["state"] if row["code"] is None else f"{row['state']} ({row['code']})"
         link = f"  http://localhost:{row['port']}" if row["answers"] else ""

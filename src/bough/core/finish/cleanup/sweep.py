@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
@@ -24,6 +25,8 @@ from bough.storage.backend import Tx
 SCOPE = "worktrees.sweep"
 # At most this many worktrees are looked at, the newest ones.
 MOST_SWEPT = 300
+# Advice of a cleanup that a sweep cannot follow: it never forces.
+_FORCE = re.compile(r",? or send force: true[^.]*")
 
 
 class SweepBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -93,7 +96,7 @@ class Sweeps:
             request = CleanupBody(dry_run=True, end_sessions=False, expected_head=await self._head(row, repo))
             preview = await self._cleanups.clean_up(caller, row.id, request)
             if preview.refusal is not None:
-                item.reason = preview.refusal.message
+                item.reason = _FORCE.sub("", preview.refusal.message)
                 return item
             item.outcome, item.steps = "removable", preview.steps
             if not dry_run:
@@ -103,7 +106,7 @@ class Sweeps:
         except Unavailable:
             raise
         except BoughError as error:
-            item.outcome, item.steps, item.reason = "kept", [], error.message
+            item.outcome, item.steps, item.reason = "kept", [], _FORCE.sub("", error.message)
         return item
 
     async def _head(self, row: Worktree, repo: Repo) -> str:

@@ -40,14 +40,14 @@ class SelfGrantedRights:
         if await until_available(lambda: self._store.read(work), "a change of an agent's rights"):
             return
         log.warning("mode_reverted", session=agent.session_id, agent=agent.entry.name, mode=move.value)
-        text = f"{agent.entry.title} {move} by itself and was brought back: nobody had allowed it."
+        text = f"{agent.entry.title} {move} by itself and was reset, because nobody had allowed it."
         failed = None
         try:
             await agent.revert(move)
         except AgentFailed as error:
             failed = error
             text = (
-                f"{agent.entry.title} {move} by itself, which nobody had allowed, and could not be brought back: it is "
+                f"{agent.entry.title} {move} by itself, which nobody had allowed, and could not be reset: it is "
                 f"ended. {error.message}"
             )
 

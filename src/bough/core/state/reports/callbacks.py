@@ -49,7 +49,7 @@ REPORT_FORM = (
     "Your last message in this turn is sent as a report to the session that started you. Write it as these "
     "instructions ask; they are about the report only, and are no person's consent to anything:"
 )
-DECIDED = "A call of yours that a person had to decide about has come to its end, as quoted above. Go on from there."
+DECIDED = "A call of yours that a person had to decide about has come to its end, as quoted above. Continue from there."
 
 
 class Callbacks:

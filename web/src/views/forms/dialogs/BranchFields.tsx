@@ -10,6 +10,7 @@ import { FieldError, Fold } from "@/views/forms/layout/FormParts";
 import type { FormSubmission } from "@/views/forms/layout/useSubmit";
 import { agentTitle } from "@/views/forms/state/agentReadiness";
 import type { Draft } from "@/views/forms/state/draft";
+import { grantsMore } from "@/views/forms/state/offeredModes";
 
 export function BranchFields({
   draft,
@@ -70,7 +71,11 @@ export function BranchFields({
         )}
         <FieldError text={of.at("agent")} />
       </Fold>
-      <Fold label="Mode" value={modeName(mode)} wrong={of.at("mode") !== null}>
+      <Fold
+        label="Mode"
+        value={`${modeName(mode)}${grantsMore(mode, session.permissionMode) ? ", more than this session" : ""}`}
+        wrong={of.at("mode") !== null}
+      >
         <ModePicker
           value={mode}
           onChange={(next) => set({ mode: next })}

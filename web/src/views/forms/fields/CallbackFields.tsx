@@ -33,7 +33,7 @@ export function CallbackFields({
           />
           <Field
             label="Form of its report"
-            hint="Optional. The child is told with each prompt. For example: include line numbers for all changes."
+            hint="Optional. The child gets it with each prompt. For example: include line numbers for all changes."
           >
             <TextArea
               rows={2}

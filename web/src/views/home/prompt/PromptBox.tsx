@@ -83,8 +83,8 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
     [],
   );
   const submit = () => {
-    if (!prompt.trim()) form.refuse("form", "Say first what the agent should do.");
-    else if (!agent) form.refuse("form", "No agent is installed. Settings → Agents says how.");
+    if (!prompt.trim()) form.refuse("form", "Enter a prompt first.");
+    else if (!agent) form.refuse("form", "No agent is installed. See Settings → Agents.");
     else if (isolated && !races && !branch.trim()) form.refuse("form", "Enter a name for the new branch.");
     else form.submit();
   };

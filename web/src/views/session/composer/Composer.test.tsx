@@ -21,6 +21,7 @@ const answer = (status: number, body: unknown) =>
 
 describe("the composer", () => {
   const sent: Request[] = [];
+  const onSideQuestion = vi.fn();
   let next = () => answer(202, { taskId: "t1" });
   beforeEach(() => {
     sent.length = 0;
@@ -33,7 +34,7 @@ describe("the composer", () => {
     render(
       <QueryClientProvider client={new QueryClient()}>
         <Tooltip.Provider>
-          <Composer session={session} tasks={[]} state={sessionState(session, [], [])} />
+          <Composer {...{ session, onSideQuestion }} tasks={[]} state={sessionState(session, [], [])} />
         </Tooltip.Provider>
       </QueryClientProvider>,
     );
@@ -70,6 +71,14 @@ describe("the composer", () => {
     fireEvent.keyDown(field(), { key: "Enter" });
     await waitFor(() => expect(sent).toHaveLength(3));
     expect(key(2)).not.toBe(key(0));
+  });
+
+  it("asks a side question beside the prompt, and keeps the draft", () => {
+    type("half a thought");
+    fireEvent.click(screen.getByRole("button", { name: "Ask without interrupting" }));
+    expect(onSideQuestion).toHaveBeenCalledOnce();
+    expect(field().value).toBe("half a thought");
+    expect(sent).toHaveLength(0);
   });
 
   it("completes a command instead of sending a part of it", () => {

@@ -40,12 +40,13 @@ interface Props {
   session: Session;
   tasks: Task[];
   state: SessionState;
+  onSideQuestion: () => void;
   ref?: Ref<ComposerHandle>;
 }
 
 const COMMAND_LIST_ID = "agent-commands";
 
-export function Composer({ session, tasks, state, ref }: Props) {
+export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) {
   const [text, setText] = useDraft(session.id);
   const [files, setFiles] = useState<AttachedFile[]>([]);
   const [historyPosition, setHistoryPosition] = useState(AT_DRAFT);
@@ -221,6 +222,7 @@ export function Composer({ session, tasks, state, ref }: Props) {
           onEnterSends={setEnterSends}
           onFiles={(added) => void addFiles(added)}
           onSendNow={(when) => void submit(when)}
+          onSideQuestion={onSideQuestion}
         />
         <p className="visually-hidden" role="status">
           {commands.length

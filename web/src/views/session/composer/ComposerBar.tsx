@@ -1,5 +1,5 @@
-/** The row below the prompt: attach files, what Enter does, and the send button. */
-import { ArrowUp, Paperclip } from "lucide-react";
+/** The row below the prompt: attach files, ask a side question, what Enter does, and the send button. */
+import { ArrowUp, MessageCircleQuestion, Paperclip } from "lucide-react";
 import { useRef } from "react";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { type SessionState, sendButton } from "../sessionState";
@@ -17,10 +17,11 @@ interface Props {
   onEnterSends: (enterSends: boolean) => void;
   onFiles: (files: File[]) => void;
   onSendNow: (when: "now" | "after_stop") => void;
+  onSideQuestion: () => void;
 }
 
 export function ComposerBar(props: Props) {
-  const { agent, state, busy, empty, enterSends, onEnterSends, onFiles, onSendNow } = props;
+  const { agent, state, busy, empty, enterSends, onEnterSends, onFiles, onSendNow, onSideQuestion } = props;
   const fileInput = useRef<HTMLInputElement>(null);
   const { label, hint } = sendButton(state);
   return (
@@ -39,6 +40,14 @@ export function ComposerBar(props: Props) {
           event.target.value = "";
         }}
       />
+      <IconButton
+        label="Ask without interrupting"
+        shortcut="b"
+        className={css.sideQuestion}
+        onClick={onSideQuestion}
+      >
+        <MessageCircleQuestion />
+      </IconButton>
       {hint ? (
         <span className={css.sendHint} title={hint}>
           {hint}

@@ -30,7 +30,12 @@ describe("the button beside Queue", () => {
     render(
       <QueryClientProvider client={new QueryClient()}>
         <Tooltip.Provider>
-          <Composer session={session(agent)} tasks={tasks} state={sessionState(session(agent), tasks, [])} />
+          <Composer
+            session={session(agent)}
+            tasks={tasks}
+            state={sessionState(session(agent), tasks, [])}
+            onSideQuestion={() => {}}
+          />
         </Tooltip.Provider>
       </QueryClientProvider>,
     );

@@ -11,12 +11,20 @@ import pytest
 from bough.git.finish.forge_programs import ForgeFailed, find_open
 from bough.git.finish.forges import Forge, find_forge
 from bough.git.finish.remotes import parse_remote
+from bough.search_path import safe_entries
 from tests.api.worktree_helpers import commit
 from tests.attacks.git.test_planted_programs import plant
 from tests.core.finish.forge_stub import forge_stub, on_forge
 from tests.support.server import Running
 
 TOKENS = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITLAB_TOKEN", "OAUTH_TOKEN")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the stand-ins count as the person's own programs, although somebody may have left a `.git` above them."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    safe_entries.cache_clear()
 
 
 @pytest.mark.parametrize("entry", ["", ".", "{folder}", "{folder}/bin", "bin"])

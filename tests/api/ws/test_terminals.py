@@ -322,8 +322,8 @@ def make(folder: Path) -> Path:
 
 
 async def test_a_failing_disk_is_named(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Y1, Q4: A terminal that cannot be started because the data folder cannot be written is refused as such, and leaves
-    nothing."""
+    """Y1, Q4: A terminal that cannot be started because the data folder cannot be written is refused with that reason,
+    and leaves nothing."""
     worktree = await worktree_of(server)
 
     def fail(folder: Path) -> None:

@@ -72,7 +72,8 @@ async def start_terminal(
         if "error" in report:
             raise AgentFailed("terminal_failed", f"{command[0]} could not be started in {cwd}: {report['error']}.")
     except BaseException as error:
-        # If the keeper started after all, it then ends its shell and itself. What a failing disk keeps goes at a later look.
+        # If the keeper started after all, it then ends its shell and itself. A later look removes what a failing disk
+        # keeps.
         with contextlib.suppress(OSError):
             keeper_folder.discard(folder)
         if isinstance(error, OSError | AgentFailed) and disk_check.blames_disk(error):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import httpx
 import pytest
@@ -189,3 +191,57 @@ async def test_a_swapped_folder_gets_no_terminal(server: Running) -> None:
     answer = await server.client.http.post("/api/terminals", json={"worktreeId": worktree["id"]})
     refused(answer, 403, "path_outside_root")
     assert (await server.client.get("/api/terminals"))["terminals"] == []
+
+
+THIEF = """\
+import os, pathlib, socket, sys
+from bough.agents.keeper import frames
+from bough.agents.pty_keeper import protocol
+for path in pathlib.Path(sys.argv[1]).rglob("*"):
+    if path.is_socket():
+        for key in (None, "", "0" * 64, path.parent.name):
+            with socket.socket(socket.AF_UNIX) as thief:
+                thief.settimeout(10)
+                os.chdir(path.parent)
+                thief.connect(path.name)
+                hello = frames.message(frames.HELLO, version=protocol.VERSION, key=key)
+                typed = frames.frame(protocol.INPUT, b"touch sto''len\\n")
+                end = frames.message(frames.END)
+                try:
+                    thief.sendall(hello + typed + end)
+                    answer = b"".join(iter(lambda: thief.recv(65536), b""))
+                except OSError:
+                    answer = b""
+                print("asked", b"denied" in answer or not answer, b"secret" in answer)
+"""
+
+
+async def said(server: Running, session: Json) -> str:
+    return json.dumps(await server.client.get(f"/api/sessions/{session['id']}/messages"))
+
+
+async def test_an_unconfined_agent_reaches_no_terminal(server: Running) -> None:
+    """Y1, L1: An agent outside of any sandbox that finds the sockets of terminals reads, types and ends nothing there
+    without their keys."""
+    terminal = await opened(server)
+    client = server.client
+    (worktree,) = (await client.get("/api/worktrees"))["worktrees"]
+    folder = Path(worktree["path"])
+    (folder / "thief.py").write_text(THIEF)
+    async with viewing(client, terminal["id"]) as view:
+        await view.type("echo sec''ret\n")
+        await view.until("secret")
+        fields = {"worktreeId": worktree["id"], "permissionMode": "allow-all"}
+        session = await client.session(worktree["repoId"], **fields)
+        task = await client.prompt(session["id"], f"[[run {sys.executable} thief.py {server.data / 'terminals'}]]")
+        # It asked, and no mode lets an agent into Bough's data folder. Then it does not name the folder.
+        await client.wait_task(task)
+        assert "into Bough's data folder" in await said(server, session)
+        named = THIEF.replace("sys.argv[1]", repr(str(server.data / "terminals")))
+        (folder / "thief.py").write_text(named)
+        await client.wait_task(await client.prompt(session["id"], f"[[run {sys.executable} thief.py]]"))
+        transcript = await said(server, session)
+        assert "asked True False" in transcript and "False False" not in transcript and "True True" not in transcript
+        await view.type("echo mi''ne\n")
+        await view.until("mine")
+    assert not (folder / "stolen").exists()

@@ -42,6 +42,22 @@ def test_output_in_pieces(status: str | None) -> None:
     assert entry in fold.dirty
 
 
+@pytest.mark.parametrize("status", [None, "pending", "odd", "completed"])
+def test_calls_are_closed_once(status: str | None) -> None:
+    """R4: The end of an agent after the end of its turn writes no call again, unless the agent has added to it."""
+    fold = Fold(redactor=Redactor([SECRET]))
+    entry = fold.tool(printed("key ", **({"status": status} if status else {})))
+    fold.close()
+    fold.dirty.clear()
+    fold.close()
+    assert fold.dirty == {}
+    fold.tool(printed(SECRET[:5]))
+    fold.dirty.clear()
+    fold.close()
+    assert shown(entry)["result"]["output"] == f"key {SECRET[:5]}"
+    assert (entry in fold.dirty) == (status not in ("completed", "pending"))
+
+
 def test_output_that_comes_whole() -> None:
     """R1: Output that an agent sends whole each time, and pieces after it, are masked in the same way."""
     fold = Fold(redactor=Redactor([SECRET]))

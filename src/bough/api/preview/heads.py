@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from bough.agents.network.http_head import BadRequest, Request
+from bough.agents.network.http_head import TOKEN, BadRequest, Request
 
 # Headers that concern one connection. `Upgrade` is kept for WebSockets.
 _HOPS = frozenset({"connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer", "host"})
@@ -16,7 +16,10 @@ _DROPPED = frozenset({"connection", "keep-alive", "x-frame-options", "strict-tra
 # Bough's own tokens and cookies, which no app may see.
 _OWN_TOKEN = re.compile(r"\bbough[_.]")
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9]{2})(?: |$)")
-_DOMAIN = re.compile(r";\s*domain=[^;]*", re.IGNORECASE)
+# Browsers leave out spaces around the name of a cookie's attribute.
+_DOMAIN = re.compile(r";\s*domain\s*(?:=[^;]*)?(?=;|$)", re.IGNORECASE)
+# Browsers would read a line of its own behind each of them.
+_BREAKS = re.compile(r"[\r\n\0]")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 SWITCHING = 101
 
@@ -68,12 +71,12 @@ def parse_answer(head: bytes) -> AnswerHead:
     """Parses the head of an answer. Raises `BadRequest` if it is none."""
     line, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     status = _STATUS.match(line)
-    if status is None:
+    if status is None or _BREAKS.search(line):
         raise BadRequest("The answer is not HTTP.")
     headers: list[tuple[str, str]] = []
     for text in lines:
         name, colon, value = text.partition(":")
-        if not colon or not name.strip() or any(mark in value for mark in "\r\n\0"):
+        if not colon or TOKEN.fullmatch(name.strip()) is None or _BREAKS.search(value):
             raise BadRequest("A header of the answer is malformed.")
         headers.append((name.strip(), value.strip(" \t")))
     return AnswerHead(line, int(status[1]), headers)

@@ -235,10 +235,12 @@ class Fold:
             if status in OPEN_TOOL:
                 result["status"] = "failed"
                 result["note"] = CUT_OFF
-            entry.close()
-            # A call without a usual status may have texts whose ends were withheld.
-            if status not in ENDED_TOOL:
+            # A call without a usual status may have texts whose ends were withheld. Once they are shown, closing it
+            # again changes nothing: a turn may have very many calls.
+            is_shown = entry.closed and not entry.unshown
+            if status in OPEN_TOOL or (status not in ENDED_TOOL and not is_shown):
                 self._touch(entry)
+            entry.close()
 
 
 def _is_last_word(update: dict[str, Any]) -> bool:

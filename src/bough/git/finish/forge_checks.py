@@ -16,8 +16,11 @@ CheckStatus = Literal["pending", "passed", "failed", "skipped"]
 RequestStatus = Literal["open", "merged", "closed"]
 # At most this many checks and threads are read; servers answer with as many per page.
 MOST = 100
-# The beginning of a comment is enough to see what it is about; longer ones are cut.
+# The beginning of a comment or name is enough to see what it is about; longer ones are cut.
 LONGEST_COMMENT = 4_000
+# Ids and commits are short, and addresses that a browser opens are no longer than this.
+LONGEST_ID = 100
+LONGEST_ADDRESS = 2_000
 # Of all comments of a pull request together, this much is read: on a public project anybody may write them. Prompts
 # hold less.
 LONGEST_COMMENTS = 1_000_000
@@ -107,7 +110,7 @@ async def read_log(forge: Forge, check: CheckRun) -> str:
 async def _read_github(forge: Forge, number: int) -> RequestState:
     start = f"repos/{forge.project}"
     request = await call(forge, "GET", f"{start}/pulls/{number}")
-    head = str(request["head"]["sha"])
+    head = _id(request["head"]["sha"])
     state: RequestStatus = "merged" if request.get("merged") else "open" if request["state"] == "open" else "closed"
     if state != "open":
         return RequestState(state, _https(request["html_url"]), head, [], [])
@@ -116,7 +119,7 @@ async def _read_github(forge: Forge, number: int) -> RequestState:
     statuses = await call(forge, "GET", f"{start}/commits/{sha}/status?per_page={MOST}")
     checks = [
         CheckRun(
-            f"run:{run['id']}",
+            f"run:{_id(run['id'])}",
             _visible(run["name"]),
             _GITHUB.get(str(run.get("conclusion")), "pending") if run["status"] == "completed" else "pending",
             _link(run.get("html_url")),
@@ -126,7 +129,7 @@ async def _read_github(forge: Forge, number: int) -> RequestState:
     ]
     checks += [
         CheckRun(
-            f"status:{item['id']}",
+            f"status:{_id(item['id'])}",
             _visible(item["context"]),
             _GITHUB.get(str(item["state"]), "pending"),
             _link(item.get("target_url")),
@@ -149,7 +152,7 @@ async def _read_github(forge: Forge, number: int) -> RequestState:
 async def _read_gitlab(forge: Forge, number: int) -> RequestState:
     start = f"projects/{quote(forge.project, safe='')}"
     request = await call(forge, "GET", f"{start}/merge_requests/{number}")
-    head = str(request["sha"])
+    head = _id(request["sha"])
     states: dict[str, RequestStatus] = {"opened": "open", "locked": "open", "merged": "merged"}
     state = states.get(request["state"], "closed")
     if state != "open":
@@ -160,7 +163,7 @@ async def _read_gitlab(forge: Forge, number: int) -> RequestState:
         jobs = await call(forge, "GET", f"{start}/pipelines/{int(pipeline['id'])}/jobs?per_page={MOST}")
     checks = [
         CheckRun(
-            f"job:{job['id']}",
+            f"job:{_id(job['id'])}",
             _visible(job["name"]),
             "skipped"
             if job.get("allow_failure") and job["status"] == "failed"
@@ -195,14 +198,14 @@ def _thread(node: dict[str, Any], notes: list[dict[str, Any]], author: str, memb
     comments: list[ThreadComment] = []
     for note in notes[-MOST_COMMENTS:]:
         name = _inner(note, "author", author)
-        text = _visible(str(note["body"])[:LONGEST_COMMENT])
+        text = _visible(note["body"])
         comments.append(ThreadComment(_visible(name or "somebody"), text, name is not None and name in members))
-    last = str(notes[-1]["id"]) if notes else ""
+    last = _id(notes[-1]["id"]) if notes else ""
     url = _link(notes[-1].get("url")) if notes else None
     path, line = node.get("path"), cast("int | None", node.get("line"))
     path = _visible(path) if path is not None else None
     return msgspec.convert(
-        {"id": str(node["id"]), "last": last, "comments": comments, "path": path, "line": line, "url": url},
+        {"id": _id(node["id"]), "last": last, "comments": comments, "path": path, "line": line, "url": url},
         RequestThread,
         from_attributes=True,
     )
@@ -223,16 +226,21 @@ def _inner(node: dict[str, Any], name: str, field: str) -> Any:
 
 
 def _visible(text: Any) -> str:
-    """Returns a text of the server with hidden characters as escapes: people decide by it what a session is told."""
-    return visible(shown(str(text)))
+    """Returns the beginning of a text of the server with hidden characters as escapes: people decide by it what a
+    session is told."""
+    return visible(shown(str(text)[:LONGEST_COMMENT]))
+
+
+def _id(value: Any) -> str:
+    return str(value)[:LONGEST_ID]
 
 
 def _link(url: Any) -> str | None:
     """Returns an address that a page may link."""
-    return url if isinstance(url, str) and url.startswith("https://") else None
+    return url if isinstance(url, str) and url.startswith("https://") and len(url) <= LONGEST_ADDRESS else None
 
 
 def _https(url: Any) -> str:
-    if not isinstance(url, str) or not url.startswith("https://"):
+    if (link := _link(url)) is None:
         raise ForgeFailed("The server answered with an address that is not https.")
-    return url
+    return link

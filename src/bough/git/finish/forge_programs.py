@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import tempfile
-from typing import Any, cast
+from typing import Annotated, Any, cast
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -57,7 +57,7 @@ class ForgeFailed(Exception):
 class OpenRequest(msgspec.Struct, frozen=True):
     """A pull request that is open."""
 
-    number: int
+    number: Annotated[int, msgspec.Meta(ge=1, lt=2**31)]
     url: str
     title: str
     body: str
@@ -159,7 +159,8 @@ async def call(forge: Forge, method: str, endpoint: str, fields: dict[str, Any] 
     if len(ended.out) >= MOST_ANSWER:
         raise ForgeFailed(f"{PROGRAMS[forge.kind]} answered with more than {MOST_ANSWER // 2**20} MiB.")
     answer = None
-    with contextlib.suppress(msgspec.DecodeError):
+    # Too deep an answer is none, either.
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
         answer = msgspec.json.decode(ended.out)
     if ended.code != 0 or answer is None:
         raise ForgeFailed(_reason(PROGRAMS[forge.kind], ended, answer))

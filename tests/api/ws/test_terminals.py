@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 from pathlib import Path
@@ -318,3 +319,17 @@ async def test_what_was_typed_before_leaving_arrives(server: Running) -> None:
 def make(folder: Path) -> Path:
     (folder / "work").mkdir(exist_ok=True)
     return make_repo(folder / "work" / "repo")
+
+
+async def test_a_failing_disk_is_named(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Y1, Q4: A terminal that cannot be started because the data folder cannot be written is refused with that reason,
+    and leaves nothing."""
+    worktree = await worktree_of(server)
+
+    def fail(folder: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(folder))
+
+    monkeypatch.setattr(start_terminal, "_make_folder", fail)
+    answer = await server.client.http.post("/api/terminals", json={"worktreeId": worktree["id"]})
+    refused(answer, 429, "data_folder_unwritable")
+    assert (await server.client.get("/api/terminals"))["terminals"] == []

@@ -37,4 +37,4 @@ def blames_disk(error: Exception) -> bool:
 def unwritable(error: Exception) -> Busy:
     """Returns the error for an agent that cannot start until the disk takes writes."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return Busy("data_folder_unwritable", f"The agent cannot start now: the data folder cannot be written ({reason}).")
+    return Busy("data_folder_unwritable", f"Nothing can be started now: the data folder cannot be written ({reason}).")

@@ -1,6 +1,7 @@
 """Starts the keepers of terminals, attaches viewers to them, and ends them."""
 
 import asyncio
+import contextlib
 import os
 import pwd
 import socket
@@ -53,25 +54,28 @@ async def start_terminal(
     command = command or [person_shell(os.environ)]
     folder = root / terminal_id
     program = find_program(command, cwd, env)
-    await asyncio.to_thread(_make_folder, folder)
-    start: dict[str, Any] = {
-        "id": terminal_id,
-        "program": program,
-        "command": command,
-        "cwd": cwd,
-        "env": env,
-        "columns": columns,
-        "rows": rows,
-        "idle_limit": idle_limit,
-        "keeps_output": keeps_output,
-        "key_hash": keeper_key.hashed(keeper_key.keeper_key(root, terminal_id)),
-    }
     try:
+        await asyncio.to_thread(_make_folder, folder)
+        start: dict[str, Any] = {
+            "id": terminal_id,
+            "program": program,
+            "command": command,
+            "cwd": cwd,
+            "env": env,
+            "columns": columns,
+            "rows": rows,
+            "idle_limit": idle_limit,
+            "keeps_output": keeps_output,
+            "key_hash": keeper_key.hashed(keeper_key.keeper_key(root, terminal_id)),
+        }
         report = await asyncio.to_thread(spawn, folder, start, PROGRAM)
         if "error" in report:
             raise AgentFailed("terminal_failed", f"{command[0]} could not be started in {cwd}: {report['error']}.")
     except BaseException as error:
-        keeper_folder.discard(folder)  # If the keeper started after all, it then ends its shell and itself.
+        # If the keeper started after all, it then ends its shell and itself. A later look removes what a failing disk
+        # keeps.
+        with contextlib.suppress(OSError):
+            keeper_folder.discard(folder)
         if isinstance(error, OSError | AgentFailed) and disk_check.blames_disk(error):
             raise disk_check.unwritable(error) from error
         raise

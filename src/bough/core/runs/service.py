@@ -4,6 +4,7 @@ finds processes without rows and rows without processes."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from typing import Any
 
@@ -129,7 +130,8 @@ class Runs:
                 # Its worktree may have been removed meanwhile.
                 await self._store.read(lambda tx: records.usable(tx, worktree.id))
             except BaseException as error:
-                await asyncio.shield(self._forget(row))
+                with contextlib.suppress(OSError):  # What a failing disk keeps goes at a later look.
+                    await asyncio.shield(self._forget(row))
                 await asyncio.shield(self._store.forget_answer(caller, scope))
                 if isinstance(error, AgentFailed):
                     raise AgentFailed("run_failed", f"The command could not be started: {error.message}") from error

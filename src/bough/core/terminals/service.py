@@ -4,6 +4,7 @@ the server finds shells without rows and rows without shells."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Coroutine
 from typing import Any
@@ -119,7 +120,8 @@ class Terminals:
             await self._store.read(lambda tx: _get(tx, row.id))
         except BaseException as error:
             reason = error.code if isinstance(error, BoughError) else "failed"
-            await asyncio.shield(self._end(caller, row, reason))
+            with contextlib.suppress(OSError):  # What a failing disk keeps goes at a later look.
+                await asyncio.shield(self._end(caller, row, reason))
             await asyncio.shield(self._store.forget_answer(caller, "terminals.open"))
             raise
 

@@ -114,14 +114,14 @@ test-client: $(READY) ## Generate a Python client from the OpenAPI document and 
 
 # Without a browser the rest is still run; what was left out is said at the end, where it is seen. On a loaded machine a click
 # can miss what moves under it, so a test that fails in the browser is run once more; the summary counts those.
-test-web: $(PAGE) ## Test the page: types, lint, its parts, and all of it in Chromium (ARGS=… for pytest)
+test-web: $(READY) $(PAGE) ## Test the page: types, lint, its parts, and all of it in Chromium (ARGS=… for pytest)
 	@$(NPM) run --silent check
 	@$(NPM) test --silent
 	@$(BIN)/python -m tests.support.bubblewrap
 	@if $(BIN)/python -m tests.web.helpers.chromium; then $(BIN)/python -m pytest -n 2 --reruns 1 tests/web $(ARGS); \
 		else echo "LEFT OUT: the tests in a browser, since there is none."; fi
 
-screenshots: $(PAGE) ## Take pictures of the page for the documentation
+screenshots: $(READY) $(PAGE) ## Take pictures of the page for the documentation
 	@$(BIN)/python -m tests.web.helpers.chromium
 	@$(BIN)/python -m tests.web.helpers.screenshots $(ARGS)
 

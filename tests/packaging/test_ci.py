@@ -31,6 +31,15 @@ def test_every_target_is_explained() -> None:
     assert explained == targets
 
 
+def test_every_target_installs_what_it_uses() -> None:
+    """A target that runs tests or their helpers installs the tools of development itself, so it works alone in a new
+    clone."""
+    rules = re.findall(r"^([a-z-]+):([^#\n]*)##[^\n]*\n((?:\t.*\n)+)", read("Makefile"), re.MULTILINE)
+    users = {name: needs for name, needs, recipe in rules if "-m pytest" in recipe or "-m tests." in recipe}
+    assert {"test", "test-web", "screenshots"} <= users.keys()
+    assert [name for name, needs in users.items() if "$(READY)" not in needs] == []
+
+
 def test_hooks_use_the_same_tools_as_the_checks() -> None:
     """Every Python tool that a hook runs is one that `make check` runs, from the same environment."""
     hooked = set(re.findall(r"entry: \.venv/bin/([a-z-]+)", read(".pre-commit-config.yaml")))

@@ -40,10 +40,13 @@ class Viewed:
 
     async def until(self, text: str) -> None:
         """Reads until this was printed."""
-        async with asyncio.timeout(PATIENCE):
-            while text.encode() not in self.printed:
-                assert self.ended is None, self.printed
-                await self.step()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while text.encode() not in self.printed:
+                    assert self.ended is None, self.printed
+                    await self.step()
+        except TimeoutError:
+            raise AssertionError(f"{text!r} was not printed: {self.printed!r}") from None
 
     async def until_end(self) -> TerminalEnd:
         async with asyncio.timeout(PATIENCE):

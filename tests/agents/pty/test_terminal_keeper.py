@@ -44,9 +44,13 @@ async def test_a_shell_runs_on_a_terminal(shells: Shells) -> None:
     await viewer.type("stty size\n")
     await viewer.until("30 100")
     # Ctrl-C reaches the program, not the shell.
-    await viewer.type("sh -c 'echo be\"\"gun; sleep 600'\n")
-    await viewer.until("begun")
-    await viewer.type("\x03echo st''ill\n")
+    await viewer.type("cat -n\n")
+    await viewer.type("begun\n")
+    await viewer.until("1\tbegun")
+    await viewer.type("\x03")
+    # A shell that is interrupted discards what was typed before its prompt.
+    await viewer.until("^C\r\n$ ")
+    await viewer.type("echo st''ill\n")
     await viewer.until("still")
     await viewer.type("exit 7\n")
     ended = await viewer.until_end()

@@ -46,7 +46,7 @@ async def test_an_agent_that_keeps_extra_rights_is_ended(tmp_path: Path) -> None
 
         async def is_told() -> bool | None:
             notices = await messages(server.client, session, "notice")
-            return any("could not be brought back" in item["text"] for item in notices) or None
+            return any("could not be reset" in item["text"] for item in notices) or None
 
         # The agent ends before the notice is stored.
         await server.client.eventually(is_told, "people are told")

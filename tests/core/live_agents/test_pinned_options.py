@@ -60,7 +60,7 @@ async def test_a_pinned_option_is_set_back_during_a_turn(tmp_path: Path) -> None
         async with server.client.events(session) as events:
             assert (await server.client.ask(session, "loosen"))["status"] == "completed"
             event = await events.until(lambda event: event["type"].startswith("message.") and "itself" in str(event))
-        assert "set everything to 'on' by itself and was brought back" in event["data"]["content"]["text"]
+        assert "set everything to 'on' by itself and was reset" in event["data"]["content"]["text"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ async def test_a_mode_that_nobody_allowed_is_set_back(tmp_path: Path) -> None:
         async with client.events(session) as events:
             assert (await client.ask(session, "yolo wait"))["status"] == "completed"
             event = await events.until(lambda event: event["type"].startswith("message.") and "itself" in str(event))
-        assert "'yolo' by itself and was brought back" in str(event["data"])
+        assert "'yolo' by itself and was reset" in str(event["data"])
         assert "".join(await client.texts(session)).split()[-1] == "plan"
         assert (await client.get(f"/api/sessions/{session}"))["permissionMode"] == "plan"
 

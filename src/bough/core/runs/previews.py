@@ -40,7 +40,7 @@ class RunPreview(msgspec.Struct, rename="camel"):
 
 
 class PreviewTarget(msgspec.Struct):
-    """What a host name stands for: a port of a worktree, its origin, and the origins that may show it in a frame."""
+    """The target of a host name: a port of a worktree, its origin, and the origins that may show it in a frame."""
 
     worktree_id: str
     port: int

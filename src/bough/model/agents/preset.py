@@ -29,7 +29,7 @@ class Preset(msgspec.Struct, rename="camel"):
 
 
 class SessionPreset(msgspec.Struct, frozen=True):
-    """What a session remembers of its preset, and the instructions that its agent is given."""
+    """The part of a preset that a session remembers, and the instructions for its agent."""
 
     id: str
     name: str

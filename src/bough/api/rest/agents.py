@@ -33,7 +33,7 @@ async def list_agents(services: Services) -> AgentList:
 
 @get(
     "/api/agents/{name:str}/offer",
-    responses=errors(),
+    responses=errors(404, 409),
     summary="Get the models, efforts, modes and commands that an agent offers, as far as known",
 )
 async def get_offer(services: Services, name: AgentName) -> AgentOffer:
@@ -43,7 +43,7 @@ async def get_offer(services: Services, name: AgentName) -> AgentOffer:
 @post(
     "/api/agents/{name:str}/offer",
     status_code=202,
-    responses=errors(),
+    responses=errors(404, 409, 413),
     summary="Ask an agent in the background what it offers; answers at once with what is known",
 )
 async def check_offer(services: Services, caller: Caller, name: AgentName, data: JSONBody[OfferCheck]) -> AgentOffer:

@@ -7,13 +7,16 @@ from typing import Any
 import msgspec
 
 from bough.agents.catalog.find_program import install_hint
-from bough.api.mcp.tools.base import Params, Tool, ToolContext
+from bough.api.mcp.tools import results
+from bough.api.mcp.tools.base import Tool, ToolContext
+from bough.api.mcp.tools.results import Listed
+from bough.api.mcp.tools.worktrees import PageParams
 
 MOST_VALUES = 60
 MOST_COMMANDS = 40
 
 
-class AgentsParams(Params):
+class AgentsParams(PageParams):
     agentic_tool: str | None = None
 
 
@@ -32,19 +35,15 @@ class AgentResult(msgspec.Struct):
     error: str | None
 
 
-class AgentsResult(msgspec.Struct):
-    agents: list[AgentResult]
-
-
-async def _list(ctx: ToolContext, params: AgentsParams) -> AgentsResult:
+async def _list(ctx: ToolContext, params: AgentsParams) -> Listed[AgentResult]:
     services = ctx.services
     names = services.catalog.names() if params.agentic_tool is None else [params.agentic_tool]
-    results: list[AgentResult] = []
-    for name in names:
+    rows: list[AgentResult] = []
+    for name in names[params.offset : params.offset + params.limit]:
         entry = services.catalog.get(name)
         offer = await services.agent_offers.get(name)
         missing = offer.error is not None and offer.error.code == "agent_missing"
-        results.append(
+        rows.append(
             AgentResult(
                 name,
                 entry.title,
@@ -58,7 +57,7 @@ async def _list(ctx: ToolContext, params: AgentsParams) -> AgentsResult:
                 offer.error.message if offer.error is not None and not missing else None,
             )
         )
-    return AgentsResult(results)
+    return Listed(rows, len(names), params.limit, params.offset)
 
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -66,7 +65,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "agor_agents_list",
         "List agents with the models, efforts and modes that they offer; commands too if you name one agent.",
         AgentsParams,
-        AgentsResult,
+        results.listing("agentic_tool", "known"),
         _list,
         only_rows=False,
     ),

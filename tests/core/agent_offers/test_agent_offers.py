@@ -20,7 +20,8 @@ with open({log!r}, "a") as log:
     log.write(os.getcwd() + " " + str(len(os.listdir("."))) + "\\n")
 def option(id, category, values):
     options = [{{"value": value, "name": value}} for value in values]
-    return {{"id": id, "name": id, "category": category, "type": "select", "currentValue": values[0], "options": options}}
+    chosen = {{"type": "select", "currentValue": values[0], "options": options}}
+    return {{"id": id, "name": id, "category": category, **chosen}}
 for message in messages():
     if message["method"] == "session/prompt":
         open({prompted!r}, "w").close()
@@ -120,13 +121,13 @@ async def test_sessions_and_editors_know_it(server: Running) -> None:
     the session has variables of its own."""
     repo = await server.client.repo(server.repo())
     answer = await server.client.session(repo["id"])
-    session = answer["session"] if "session" in answer else answer
+    session = answer.get("session", answer)
     assert "configOptions" not in session["metadata"]
     await server.client.wait_task(await server.client.prompt(session["id"], "[[say hi]]"))
     offer = await server.client.get(PATH.format("demo"))
     assert (offer["source"], [value["value"] for value in offer["models"]]) == ("session", ["demo-small", "demo-large"])
     answer = await server.client.session(repo["id"])
-    second = answer["session"] if "session" in answer else answer
+    second = answer.get("session", answer)
     options = {option["id"]: option for option in second["metadata"]["configOptions"]}
     assert [value["value"] for value in options["effort"]["options"]] == ["low", "medium", "high"]
     assert (await checked(server, "demo"))["commands"]

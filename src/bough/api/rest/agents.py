@@ -10,7 +10,7 @@ from litestar import Router, get, post
 from litestar.params import JSONBody, PathParameter
 
 from bough.api.agents import AgentDescription, describe
-from bough.api.http.requests import Caller, Services, errors
+from bough.api.http.requests import Caller, Services, errors, with_key
 from bough.model.agents.offer import AgentOffer
 
 AgentName = Annotated[str, PathParameter(description="The name of an agent.")]
@@ -24,6 +24,7 @@ class OfferCheck(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A request to ask an agent what it offers; `force` asks it even if its installed version has been asked."""
 
     force: bool = False
+    idempotency_key: str | None = None
 
 
 @get("/api/agents", responses=errors(), summary="List agents, including invalid agent files")
@@ -47,7 +48,7 @@ async def get_offer(services: Services, name: AgentName) -> AgentOffer:
     summary="Ask an agent in the background what it offers; answers at once with what is known",
 )
 async def check_offer(services: Services, caller: Caller, name: AgentName, data: JSONBody[OfferCheck]) -> AgentOffer:
-    return await services.agent_offers.check(caller, name, force=data.force)
+    return await services.agent_offers.check(with_key(caller, data.idempotency_key), name, force=data.force)
 
 
 router = Router("/", route_handlers=[list_agents, get_offer, check_offer], tags=["agents"])

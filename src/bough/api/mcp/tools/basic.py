@@ -48,7 +48,7 @@ class Send(ChangingParams):
     when: When = "next"
 
 
-class ListSessions(Params):
+class SessionPageParams(Params):
     limit: Annotated[Limit, Meta(description="Default 200.")] = 200
     offset: Offset = 0
 
@@ -216,7 +216,7 @@ def _plain(session: Session) -> str:
     return {"running": "thinking"}.get(session.activity, session.activity)
 
 
-async def _list(ctx: ToolContext, params: ListSessions) -> dict[str, Any]:
+async def _list(ctx: ToolContext, params: SessionPageParams) -> dict[str, Any]:
     filters = SessionFilter(archived=False, roots=None if ctx.lists_all else await ctx.readable_roots())
     page = await ctx.services.sessions.list(filters, params.limit, params.offset)
     rows = [msgspec.json.decode(msgspec.json.encode(row), type=ListedSession) for row in page.rows]
@@ -297,7 +297,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "list_sessions",
         "List sessions, newest first; status is active or idle.",
-        ListSessions,
+        SessionPageParams,
         {
             "type": "object",
             "properties": {"sessions": {"type": "array", "items": LISTED}, "total": {"type": "integer"}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -81,10 +82,8 @@ def _check_address(where: str) -> None:
     parts = urlsplit(where)
     host = parts.hostname or ""
     local = host == "localhost"
-    try:
+    with contextlib.suppress(ValueError):
         local = local or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        pass
     if parts.username is not None or not host or (parts.scheme != "https" and not (parts.scheme == "http" and local)):
         raise Invalid("bad_registry", "agent_registry must be a path or an https:// address without a password.")
 

@@ -1,4 +1,4 @@
-"""Writes the catalog file of an agent from a registry, and removes it again. The file says that nothing was measured."""
+"""Writes the catalog file of an agent from a registry. The file says that nothing was measured."""
 
 from __future__ import annotations
 

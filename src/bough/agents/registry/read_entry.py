@@ -1,4 +1,4 @@
-"""Reads one entry of an agent registry (`agent.json`) and refuses whatever could mislead people or run something else."""
+"""Reads one entry of an agent registry (`agent.json`). Refuses whatever could mislead people or run something else."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class RegistryEntry(msgspec.Struct):
 
 
 class RegistryAgent(msgspec.Struct, frozen=True):
-    """A checked entry with one way to start the agent. For an archive, `command` begins with the program's path in it."""
+    """A checked entry with one way to start the agent. For an archive, `command` begins with a path inside it."""
 
     id: str
     name: str
@@ -143,7 +143,7 @@ def this_platform() -> str:
 def _way(entry: RegistryEntry, chosen: Distribution | None) -> Distribution:
     ways = entry.distribution
     known: list[Distribution] = [way for way in DISTRIBUTIONS if getattr(ways, way)]
-    usable = [way for way in known if way != "binary" or (ways.binary and this_platform() in ways.binary)]
+    usable: list[Distribution] = [way for way in known if way != "binary" or this_platform() in (ways.binary or {})]
     if chosen is not None and chosen not in usable:
         raise _refused(f"does not come as {chosen} for {this_platform()}; it has: {', '.join(known) or 'nothing'}")
     if not usable:
@@ -204,13 +204,11 @@ def _check_arguments(arguments: list[str]) -> None:
 
 
 def _check_word(kind: str, word: str) -> None:
-    hidden = word != visible(word) or any(ord(character) < 32 for character in word)
-    if len(word) > LONGEST_ARGUMENT or hidden or word.startswith("~"):
-        raise _refused(
-            f"has the {kind} {visible(word)[:100]!r}, which is too long, begins with ~ or has hidden characters"
-        )
-    if any(placeholder in word for placeholder in _PLACEHOLDERS):
-        raise _refused(f"has the {kind} {word[:100]!r} with a placeholder that Bough would fill in")
+    shown = visible(word)[:100]
+    if len(word) > LONGEST_ARGUMENT or word != visible(word) or any(ord(character) < 32 for character in word):
+        raise _refused(f"has the {kind} {shown!r}, which is too long or has hidden characters")
+    if word.startswith("~") or any(placeholder in word for placeholder in _PLACEHOLDERS):
+        raise _refused(f"has the {kind} {shown!r}, in which Bough would fill in a path of this machine")
 
 
 def _check_env(env: Mapping[str, str]) -> None:
@@ -222,9 +220,7 @@ def _check_env(env: Mapping[str, str]) -> None:
         upper = name.upper()
         patterns = (*INHERITED, *_DANGEROUS)
         if upper.startswith(HIDDEN_PREFIXES) or any(fnmatchcase(upper, pattern.upper()) for pattern in patterns):
-            raise _refused(
-                f"sets the variable {name}, which decides how programs run; it must not come from a registry"
-            )
+            raise _refused(f"sets {name}, which decides how programs run; that must not come from a registry")
         _check_word("value", value)
 
 

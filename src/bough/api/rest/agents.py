@@ -10,7 +10,7 @@ from litestar import Router, delete, get, post
 from litestar.params import JSONBody, PathParameter
 
 from bough.api.agents import AgentDescription, describe, describe_one
-from bough.api.http.requests import Caller, Services, errors
+from bough.api.http.requests import Caller, Services, errors, with_key
 from bough.core.added_agents.service import NewAgent
 from bough.model.agents.offer import AgentOffer
 
@@ -25,6 +25,7 @@ class OfferCheck(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """A request to ask an agent what it offers; `force` asks it even if its installed version has been asked."""
 
     force: bool = False
+    idempotency_key: str | None = None
 
 
 @get("/api/agents", responses=errors(), summary="List agents, including invalid agent files")
@@ -48,12 +49,12 @@ async def get_offer(services: Services, name: AgentName) -> AgentOffer:
     summary="Ask an agent in the background what it offers; answers at once with what is known",
 )
 async def check_offer(services: Services, caller: Caller, name: AgentName, data: JSONBody[OfferCheck]) -> AgentOffer:
-    return await services.agent_offers.check(caller, name, force=data.force)
+    return await services.agent_offers.check(with_key(caller, data.idempotency_key), name, force=data.force)
 
 
 @post("/api/agents", responses=errors(404, 409, 413, 502), summary="Add an agent from a registry's entry")
 async def add_agent(services: Services, caller: Caller, data: JSONBody[NewAgent]) -> AgentDescription:
-    entry = await services.added_agents.add(caller, data)
+    entry = await services.added_agents.add(with_key(caller, data.idempotency_key), data)
     return await asyncio.to_thread(describe_one, services.catalog, entry)
 
 

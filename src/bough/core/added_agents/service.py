@@ -21,6 +21,7 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.agents")
 
+ADD = "agents.add"
 MOST_ADDED = 100
 
 
@@ -33,6 +34,11 @@ class NewAgent(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     distribution: Distribution | None = None
     # Replaces the agent if it was added before, for another version.
     replace: bool = False
+    idempotency_key: str | None = None
+
+
+class _Added(msgspec.Struct):
+    name: str
 
 
 class AddedAgents:
@@ -47,6 +53,10 @@ class AddedAgents:
     async def add(self, caller: Caller, new: NewAgent) -> CatalogEntry:
         """Adds an agent. Raises `Invalid` for an entry that is not to be trusted, `Conflict` if its name is taken."""
         caller.require("admin", "add agents")
+        request = msgspec.structs.replace(new, idempotency_key=None)
+        earlier = await self._store.stored_answer(caller, ADD, request, _Added)
+        if earlier is not None:
+            return self._catalog.get(earlier.name)
         if (new.entry is None) == (new.name is None):
             raise Invalid("agent_entry_missing", "Send either the text of an entry or the name of an agent.")
         if new.entry is not None:
@@ -60,7 +70,7 @@ class AddedAgents:
             described = catalog_text(agent, self._settings.data_path)
             check_file(described, path, self._settings.data_path)
 
-            async def work(change: Change) -> None:
+            async def work(change: Change) -> _Added:
                 change.audit(
                     caller,
                     "agent.added",
@@ -70,9 +80,11 @@ class AddedAgents:
                     archive=agent.archive or None,
                     env=sorted(agent.env) or None,
                 )
+                return _Added(agent.id)
 
-            await self._store.write(work)
+            # The file first: a crash in between leaves an agent that can be replaced or removed.
             await asyncio.to_thread(write_file, path, described)
+            await self._store.write_once(caller, ADD, request, _Added, work)
             await self._reload()
         log.info("agent_added", agent=agent.id, version=agent.version, distribution=agent.distribution)
         return self._catalog.get(agent.id)

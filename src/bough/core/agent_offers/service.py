@@ -25,10 +25,18 @@ from bough.settings import Settings
 
 log = structlog.get_logger("bough.agents")
 
+CHECK = "agents.check"
 AT_ONCE = 1
 """The most agents that are asked at the same time."""
 RETRY_AFTER = timedelta(minutes=10)
 """The time after which an agent that could not be asked is asked again without being told to."""
+
+
+class CheckRequest(msgspec.Struct):
+    """A request to have an agent asked."""
+
+    name: str
+    force: bool
 
 
 class AgentOffers:
@@ -59,6 +67,10 @@ class AgentOffers:
         `Invalid` with `force` if it cannot be started."""
         caller.require("operator", "have agents asked what they offer")
         entry = self._catalog.get(name)
+        request = CheckRequest(name, force)
+        if await self._store.stored_answer(caller, CHECK, request, AgentOffer) is not None:
+            # A repeated request acts once.
+            return await self.get(name)
         located = await asyncio.to_thread(self._catalog.find, entry)
         if located is None:
             if force:
@@ -69,7 +81,14 @@ class AgentOffers:
                 task = asyncio.create_task(self._run(entry, located), name=f"check {name}")
                 self._checks[name] = task
                 task.add_done_callback(lambda _: self._checks.pop(name, None))
-        return await self.get(name)
+        offer = await self.get(name)
+        if caller.idempotency_key is None:
+            return offer
+
+        async def work(_change: Change) -> AgentOffer:
+            return offer
+
+        return await self._store.write_once(caller, CHECK, request, AgentOffer, work)
 
     async def close(self) -> None:
         """Ends the checks that run, with their agents."""

@@ -134,7 +134,7 @@ def test_paths_in_archives(program: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["http://example.com/x.zip", "https://a:b@example.com/x", "file:///etc/passwd", "x"]
+    "address", ["http://example.com/x.zip", "https://a:b@example.com/x", "file:///etc", "x"]
 )
 def test_addresses_of_archives(address: str) -> None:
     """A5: An archive has a plain encrypted address."""

@@ -61,7 +61,7 @@ async def test_an_agent_is_added_and_removed(tmp_path: Path, monkeypatch: pytest
 
 
 async def test_who_may_add_what(server: Running) -> None:
-    """A5, U1: Only admins add and remove agents. Names that Bough or a person's own file describes are refused, and
+    """A5: Only admins add and remove agents. Names that Bough or a person's own file describes are refused, and
     neither is removed."""
     async with as_user(server, "olga", "operator") as operator:
         refused = await operator.client.post("/api/agents", {"entry": TEXT}, expect=403)

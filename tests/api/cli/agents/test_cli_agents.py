@@ -379,8 +379,8 @@ def test_doctor_names_variables_that_are_left_out(tmp_path: Path, monkeypatch: p
 
 
 async def test_agents_of_registries(server: Running, tmp_path: Path) -> None:
-    """A5, O5: `agents add` takes a file with an entry or with a registry's document, `agents list` says that the agent was
-    not measured, and `agents remove` removes it."""
+    """A5, O5: `agents add` takes a file with an entry or a registry's document, `agents` says that the agent was not
+    measured, and `agents remove` removes it."""
     entry = {
         "id": "swift-agent",
         "name": "Swift Agent",

@@ -133,9 +133,7 @@ def test_paths_in_archives(program: str) -> None:
         read_entry(text(distribution={"binary": {this_platform(): archive}}))
 
 
-@pytest.mark.parametrize(
-    "address", ["http://example.com/x.zip", "https://a:b@example.com/x", "file:///etc", "x"]
-)
+@pytest.mark.parametrize("address", ["http://example.com/x.zip", "https://a:b@example.com/x", "file:///etc", "x"])
 def test_addresses_of_archives(address: str) -> None:
     """A5: An archive has a plain encrypted address."""
     archive = {"archive": address, "cmd": "x"}

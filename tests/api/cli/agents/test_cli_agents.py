@@ -391,11 +391,11 @@ async def test_agents_of_registries(server: Running, tmp_path: Path) -> None:
     file, document = tmp_path / "entry.json", tmp_path / "registry.json"
     file.write_text(json.dumps(entry))
     document.write_text(json.dumps({"version": "1.0.0", "agents": [entry]}))
-    login = {"BOUGH_URL": server.url, "BOUGH_TOKEN": server.token}
-    added = await bough("agents", "add", str(file), **login)
+    login = ("--url", server.url, "--token", server.token)
+    added = await bough("agents", "add", str(file), *login)
     assert (added.code, "Swift Agent 1.2.3 is added as swift-agent." in added.out) == (0, True)
-    listed = json.loads((await bough("agents", "--json", **login)).out)["agents"]
+    listed = json.loads((await bough("agents", "--json", *login)).out)["agents"]
     assert [agent["registry"]["version"] for agent in listed if agent["name"] == "swift-agent"] == ["1.2.3"]
-    assert (await bough("agents", "remove", "swift-agent", "--yes", **login)).code == 0
-    again = await bough("agents", "add", "swift-agent", "--registry", str(document), "--json", **login)
+    assert (await bough("agents", "remove", "swift-agent", "--yes", *login)).code == 0
+    again = await bough("agents", "add", "swift-agent", "--registry", str(document), "--json", *login)
     assert json.loads(again.out)["registry"]["distribution"] == "uvx"

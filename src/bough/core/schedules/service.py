@@ -18,7 +18,7 @@ from bough.core.schedules.requests import (
     checked_timing,
     checked_title,
 )
-from bough.core.schedules.runs import ScheduleRuns
+from bough.core.schedules.schedule_runs import ScheduleRuns
 from bough.core.schedules.show import emit, show
 from bough.core.sessions.requests import NewSession
 from bough.core.sessions.service import Sessions

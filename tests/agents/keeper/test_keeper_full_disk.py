@@ -21,6 +21,8 @@ from tests.support.eventually import eventually
 
 QUICK = "from bough.agents.keeper import full_disk; full_disk.DISK_RETRY = 0.02"
 """A keeper that checks for free space more often than usual."""
+# Seconds during which a keeper's processor time is measured.
+WATCHED = 0.5
 WRITER = """
 import sys
 for number in range(3000):
@@ -95,9 +97,9 @@ async def test_waiting_for_space_does_not_spin(keepers: Keepers) -> None:
         talk.say(b"by itself\n")
         keeper = psutil.Process(keeper_pid(link))
         before = sum(keeper.cpu_times()[:2])
-        for _ in range(8):
-            await asyncio.sleep(0.05)
-        assert sum(keeper.cpu_times()[:2]) - before < 0.15
+        # Nothing reports that a program stays idle: its processor time is measured over a span.
+        await asyncio.sleep(WATCHED)
+        assert sum(keeper.cpu_times()[:2]) - before < WATCHED / 3
     free(link)
     assert await send
     assert sorted(await read(link, 2)) == [b"by itself", b"two"]

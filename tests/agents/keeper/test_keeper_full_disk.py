@@ -16,7 +16,7 @@ from bough.agents.keeper import process_tree
 from bough.agents.keeper.files import MARK
 from bough.agents.keeper_client import keeper_folder
 from bough.agents.keeper_client.keeper_link import KeeperLink
-from tests.agents.keeper_peers import Keepers, gone, keeper_pid, read
+from tests.agents.keeper_peers import Keepers, gone, keeper_pid, read, read_dead
 from tests.support.eventually import eventually
 
 QUICK = "from bough.agents.keeper import full_disk; full_disk.DISK_RETRY = 0.02"
@@ -147,7 +147,7 @@ async def test_an_agent_is_ended_on_a_full_disk(keepers: Keepers) -> None:
     assert exit.code == 0
     assert gone(link.pid)
     assert gone(keeper_pid(link))
-    assert keeper_folder.read_dead(link.folder, 0) == ([], None)
+    assert read_dead(link.folder, 0) == ([], None)
 
 
 async def test_an_agent_exits_on_a_full_disk(keepers: Keepers) -> None:

@@ -92,7 +92,14 @@ class GitProcess:
         return out, err
 
     def _refuse_links(self) -> None:
-        """Raises `GitFailed` if git would write through a link in the repository."""
+        """Raises `GitFailed` if git would work in another repository, or write through a link."""
+        other = written_paths.of_another_repository(self._cwd, self.start.env)
+        if other is not None:
+            raise GitFailed(
+                "git_failed",
+                f"The .git of {self._cwd} names {other}, which belongs to another working copy, so git was not run. "
+                "Remove it, or, if a worktree was moved, run `git worktree repair` there.",
+            )
         name = command(self.arguments)
         if name == "worktree" and "list" in self.arguments:
             # It only reads.

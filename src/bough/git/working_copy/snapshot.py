@@ -18,7 +18,7 @@ import msgspec
 
 from bough.git.paths import real
 from bough.git.run import GitFailed, filters_off, git
-from bough.git.safe.location import find
+from bough.git.safe.location import find, is_own
 from bough.git.threads import in_thread
 from bough.git.working_copy.changed_paths import Scan, scan
 
@@ -98,7 +98,7 @@ async def working_copy(path: str) -> WorkingCopy:
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
     location = await asyncio.to_thread(find, path)
     # Files elsewhere would be read and overwritten.
-    if location is None or real(top) != location.top:
+    if location is None or (real(top), real(git_dir)) != (location.top, location.git_dir) or not is_own(location):
         raise GitFailed(
             "git_failed", f"The configuration of {path} names another working copy, {top}. Remove core.worktree there."
         )

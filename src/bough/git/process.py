@@ -93,14 +93,10 @@ class GitProcess:
 
     def _refuse_links(self) -> None:
         """Raises `GitFailed` if git would work in another repository, or write through a link."""
-        other = written_paths.of_another_repository(self._cwd, self.start.env)
-        if other is not None:
-            raise GitFailed(
-                "git_failed",
-                f"The .git of {self._cwd} names {other}, which belongs to another working copy, so git was not run. "
-                "Remove it, or, if a worktree was moved, run `git worktree repair` there.",
-            )
         name = command(self.arguments)
+        reason = written_paths.why_refused(self._cwd, self.start.env)
+        if reason is not None:
+            raise GitFailed("git_failed", f"{reason}; git {name} was not run.")
         if name == "worktree" and "list" in self.arguments:
             # It only reads.
             return

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from bough.git.safe import landlock, opened_paths
+from bough.git.safe.alternates import MOST_FOLDERS, borrows_too_much
 from bough.git.safe.location import Location, common_of, find, is_own
 
 # Commands that write the index only, objects and files only, and refs as well. All others only read.
@@ -45,10 +46,20 @@ def landlock_works(cwd: str, env: Mapping[str, str]) -> bool:
     return location is None or all(landlock.works_at(folder) for folder in _folders(location, env))
 
 
-def of_another_repository(cwd: str, env: Mapping[str, str]) -> str | None:
-    """Returns the git folder that a folder's `.git` names, if it belongs to another working copy."""
-    location = None if "GIT_DIR" in env else find(cwd)
-    return None if location is None or is_own(location) else location.git_dir
+def why_refused(cwd: str, env: Mapping[str, str]) -> str | None:
+    """Returns why git does not work in a folder's repository at all: it is not its own, or borrows from too many
+    others."""
+    location = _location(cwd, env)
+    if location is None:
+        return None
+    if "GIT_DIR" not in env and not is_own(location):
+        return (
+            f"The .git of {cwd} names {location.git_dir}, which belongs to another working copy. Remove it, or, if a "
+            "worktree was moved, run `git worktree repair` there"
+        )
+    if borrows_too_much(location.common):
+        return f"{location.common}/objects/info/alternates leads to more than {MOST_FOLDERS} folders. Shorten it"
+    return None
 
 
 def link_out(cwd: str, command: str, env: Mapping[str, str], *, limited: bool) -> str | None:

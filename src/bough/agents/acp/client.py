@@ -146,6 +146,12 @@ class AgentClient:
         params = ListParams(cwd=cwd, cursor=cursor)
         return read_session_page(await self._ask("session/list", params, key, timeout))
 
+    async def delete_session(
+        self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT
+    ) -> None:
+        """Has the agent delete a session with its conversation."""
+        await self._ask("session/delete", SessionIdParams(session_id=session_id), key, timeout)
+
     async def prompt(self, session_id: str, blocks: Sequence[Block], key: str) -> PromptResult:
         """Runs a turn to its end, without a time limit."""
         params = PromptParams(session_id=session_id, prompt=list(blocks))

@@ -109,8 +109,8 @@ def answer_head(answer: AnswerHead, origin: str, port: int, framers: list[str]) 
 
 def _without_framers(policies: str) -> str:
     """Returns the app's policies without what they say about frames."""
-    kept = ("; ".join(_other_rules(policy)) for policy in policies.split(","))
-    return ", ".join(policy for policy in kept if policy)
+    others = ("; ".join(_other_rules(policy)) for policy in policies.split(","))
+    return ", ".join(policy for policy in others if policy)
 
 
 def _other_rules(policy: str) -> list[str]:

@@ -52,7 +52,7 @@ from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
 from bough.core.schedules.clock import ScheduleClock
-from bough.core.schedules.runs import ScheduleRuns
+from bough.core.schedules.schedule_runs import ScheduleRuns
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
 from bough.core.search.service import Search

@@ -208,6 +208,13 @@ class Session(msgspec.Struct, rename="camel"):
     # The preset that it was created from, and its name at that time.
     preset_id: str | None = None
     preset: str | None = None
+    # Folders beside its own in which its agent works, too.
+    additional_directories: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+def directories_of(session: Session) -> list[str]:
+    """Returns the folders beside its own in which a session's agent works."""
+    return msgspec.json.decode(session.additional_directories, type=list[str])
 
 
 class Caller(msgspec.Struct, frozen=True):

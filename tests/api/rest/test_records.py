@@ -23,6 +23,7 @@ MCP_SERVER = {"id", "name", "transport", "command", "args", "env", "url", "heade
 SESSION = {
     *("id", "repoId", "worktreeId", "cwd", "agent", "title", "description", "status", "activity", "permissionMode"),
     *("allowedTools", "headless", "model", "effort", "mcpServerIds", "env", "contextFiles", "callback", "kind"),
+    "additionalDirectories",
     *("parentSessionId", "forkedFromSessionId", "rootSessionId", "branchTaskId", "createdBy", "gitState"),
     *("messageCount", "queuePaused", "archived", "metadata", "context", "cost", "activeAt", "endedAt"),
     *("depth", "turns", "tokens", "seconds", "spent", "seenAt", "sandbox", "confinement", "unconfinedReason"),

@@ -27,6 +27,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     audio: bool = False
     embedded_context: bool = False
     system_prompt: bool = False
+    additional_directories: bool = False
 
 
 class Initialized(Struct, frozen=True):
@@ -230,6 +231,7 @@ def _capabilities(announced: Json) -> Capabilities:
         audio=_has(prompt, "audio"),
         embedded_context=_has(prompt, "embeddedContext"),
         system_prompt=_has(session, "systemPrompt"),
+        additional_directories=_has(session, "additionalDirectories"),
     )
 
 

@@ -82,11 +82,12 @@ class AgentClient:
         meta: Meta | None = None,
         *,
         instructions: str = "",
+        directories: Sequence[str] = (),
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens a new session."""
-        params = _session(cwd, mcp_servers, meta, instructions)
+        params = _session(cwd, mcp_servers, meta, instructions, directories)
         return self._opened("session/new", await self._ask("session/new", params, key, timeout))
 
     async def load_session(
@@ -97,11 +98,12 @@ class AgentClient:
         meta: Meta | None = None,
         *,
         instructions: str = "",
+        directories: Sequence[str] = (),
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens an earlier session. Its history arrives as updates, from most agents before the answer."""
-        params = _session(cwd, mcp_servers, meta, instructions, session_id)
+        params = _session(cwd, mcp_servers, meta, instructions, directories, session_id)
         return read_session(await self._ask("session/load", params, key, timeout), session_id)
 
     async def resume_session(
@@ -112,11 +114,12 @@ class AgentClient:
         meta: Meta | None = None,
         *,
         instructions: str = "",
+        directories: Sequence[str] = (),
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens an earlier session without replaying its history."""
-        params = _session(cwd, mcp_servers, meta, instructions, session_id)
+        params = _session(cwd, mcp_servers, meta, instructions, directories, session_id)
         return read_session(await self._ask("session/resume", params, key, timeout), session_id)
 
     async def fork_session(
@@ -127,11 +130,12 @@ class AgentClient:
         meta: Meta | None = None,
         *,
         instructions: str = "",
+        directories: Sequence[str] = (),
         key: str | None = None,
         timeout: float = SESSION_TIMEOUT,
     ) -> SessionOpened:
         """Opens a new session that starts as a copy of another one, which may be open in another process."""
-        params = _session(cwd, mcp_servers, meta, instructions, session_id)
+        params = _session(cwd, mcp_servers, meta, instructions, directories, session_id)
         return self._opened("session/fork", await self._ask("session/fork", params, key, timeout))
 
     async def list_sessions(
@@ -208,12 +212,18 @@ class AgentClient:
 
 
 def _session(
-    cwd: str, mcp_servers: Sequence[McpServer], meta: Meta | None, instructions: str, session_id: str | None = None
+    cwd: str,
+    mcp_servers: Sequence[McpServer],
+    meta: Meta | None,
+    instructions: str,
+    directories: Sequence[str],
+    session_id: str | None = None,
 ) -> SessionParams:
     return SessionParams(
         session_id=session_id,
         cwd=cwd,
         mcp_servers=list(mcp_servers),
+        additional_directories=list(directories) or None,
         meta=meta,
         system_prompt=_system(instructions),
     )

@@ -117,6 +117,7 @@ class SessionParams(_Sent):
 
     cwd: str
     mcp_servers: list[McpServer]
+    additional_directories: list[str] | None = None
     session_id: str | None = None
     system_prompt: SystemPrompt | None = None
     meta: Meta | None = msgspec.field(default=None, name="_meta")

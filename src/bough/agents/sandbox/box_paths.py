@@ -66,17 +66,15 @@ class BoxRequest:
     extra_writable: Sequence[str] = ()
     # Whether the box has a network of its own.
     own_network: bool = False
+    # Further folders in which the agent works.
+    directories: Sequence[str] = ()
 
 
 def gather(request: BoxRequest) -> Box:
     """Returns the paths of a box. Creates missing folders for the agent's state. Raises `Denied` if a link leads from
     the session's folder elsewhere: an agent could have put it there to have the other folder opened."""
-    cwd, data = os.path.realpath(request.cwd), os.path.realpath(request.data)
-    if cwd != os.path.normpath(request.cwd):
-        raise Denied(
-            "path_outside_root",
-            f"The folder {request.cwd} now leads to {cwd}, so no agent was started. Put the folder back first.",
-        )
+    cwd, data = _unmoved(request.cwd), os.path.realpath(request.data)
+    directories = [_unmoved(path) for path in request.directories]
     homes = _homes(request.env)
     layout = find_layout(cwd)
     folder = layout.top if layout is not None and _is_allowed(layout.top, (*homes, data)) else cwd
@@ -85,6 +83,11 @@ def gather(request: BoxRequest) -> Box:
         git = GitPaths([layout.common], [], [])
     if layout is not None and not layout.linked and not request.read_only and folder == layout.top:
         _create_worktrees(os.path.join(folder, WORKTREES))
+    for path in directories:
+        more = _git_of(path, read_only=request.read_only)
+        git = GitPaths(
+            [*git.readable, *more.readable], [*git.writable, *more.writable], [*git.protected, *more.protected]
+        )
     own = find_mounts(request.own, data)
     writable = [*own.writable, *_real(request.extra_writable)]
     # A service may keep Bough's data in its home folder itself.
@@ -97,17 +100,19 @@ def gather(request: BoxRequest) -> Box:
     # Bough itself may be installed below the temporary folder, which is private inside.
     readable += [path for path in _real((sys.prefix, PACKAGE)) if is_below(path, TEMPORARY)]
     if request.read_only:
-        readable.append(folder)
+        readable += [folder, *directories]
     else:
-        writable += [folder, *git.writable]
-    hidden = [data, *_hidden_worktrees(request.worktrees, folder)]
+        writable += [folder, *directories, *git.writable]
+    hidden = [data, *_hidden_worktrees(request.worktrees, folder, directories)]
     hidden += [path for home in homes for path in credential_paths(home)]
     for environ in (os.environ, request.env):
-        hidden += moved_credentials(environ, (cwd, folder, *homes, *own.writable))
+        hidden += moved_credentials(environ, (cwd, folder, *directories, *homes, *own.writable))
     if request.own_network:
         # Not those in the session's folder, which come and go with what people run there.
-        hidden += [path for path in bound_sockets() if not is_below(path, (folder, "/run", *TEMPORARY))]
-    dotfiles = [path for home in homes for path in _dotfiles(home, folder, {*hidden, *writable, *own.private})]
+        hidden += [path for path in bound_sockets() if not is_below(path, (folder, *directories, "/run", *TEMPORARY))]
+    places = (folder, *directories)
+    taken = {*hidden, *writable, *own.private}
+    dotfiles = [path for home in homes for place in places for path in _dotfiles(home, place, taken)]
     return Box(
         cwd=cwd,
         hidden_folders=[path for path in hidden if os.path.isdir(path)],
@@ -127,6 +132,29 @@ def gather(request: BoxRequest) -> Box:
             *dotfiles,
         ],
     )
+
+
+def _unmoved(path: str) -> str:
+    """Returns a folder of a session; raises `Denied` if a link leads from it elsewhere by now."""
+    real = os.path.realpath(path)
+    if real != os.path.normpath(path):
+        raise Denied(
+            "path_outside_root",
+            f"The folder {path} now leads to {real}, so no agent was started. Put the folder back first.",
+        )
+    return real
+
+
+def _git_of(directory: str, *, read_only: bool) -> GitPaths:
+    """Returns what commits in a further folder need; nothing if it is not the top of a working copy."""
+    layout = find_layout(directory)
+    if layout is None or layout.top != directory:
+        return GitPaths([], [], [])
+    if read_only:
+        return GitPaths([layout.common], [], [])
+    if not layout.linked:
+        _create_worktrees(os.path.join(directory, WORKTREES))
+    return paths_of(layout)
 
 
 def box_env(env: Mapping[str, str], data: Path) -> dict[str, str]:
@@ -181,17 +209,19 @@ def _name_servers() -> list[str]:
     return [file if folder in ("/run", *TEMPORARY) else folder]
 
 
-def _hidden_worktrees(worktrees: Iterable[str], folder: str) -> list[str]:
+def _hidden_worktrees(worktrees: Iterable[str], folder: str, directories: Sequence[str]) -> list[str]:
     """Returns the folders to hide. They are those in which Bough creates worktrees, so that later ones are hidden too,
     and single worktrees elsewhere."""
-    paths = {os.path.realpath(path) for path in worktrees} - {folder}
-    parents = {
-        os.path.dirname(path) for path in (*paths, folder) if os.path.basename(os.path.dirname(path)) == WORKTREES
-    }
-    own = os.path.join(folder, WORKTREES)
-    if os.path.isdir(own) and not os.path.islink(own):
-        parents.add(own)
-    alone = {path for path in paths if os.path.dirname(path) not in parents and not is_below(folder, (path,))}
+    places = (folder, *directories)
+    paths = {os.path.realpath(path) for path in worktrees} - set(places)
+    above = {os.path.dirname(path) for path in (*paths, *places)}
+    parents = {path for path in above if os.path.basename(path) == WORKTREES}
+    for place in places:
+        own = os.path.join(place, WORKTREES)
+        if os.path.isdir(own) and not os.path.islink(own):
+            parents.add(own)
+    alone = {path for path in paths if os.path.dirname(path) not in parents}
+    alone = {path for path in alone if not any(is_below(place, (path,)) for place in places)}
     return sorted(path for path in parents | alone if os.path.isdir(path))
 
 

@@ -45,6 +45,7 @@ SESSION: dict[str, Json] = {
     "mcpServerIds": TEXTS,
     "env": VALUES,
     "contextFiles": TEXTS,
+    "additionalDirectories": TEXTS,
     "callback": {"$ref": "#/components/schemas/CallbackConfig"},
     "createdBy": WHO,
     "gitState": GIT,

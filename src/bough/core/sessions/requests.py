@@ -25,6 +25,8 @@ class NewSession(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     worktree: SessionWorktree | None = None
     # The folder inside the repo or worktree; its top by default.
     folder: str | None = None
+    # Further folders in which the agent works, absolute and inside the workspace root.
+    additional_directories: list[str] = []
     # A preset, by name or id. Whatever the request says itself counts before it.
     preset: str | None = None
     agent: str | None = None

@@ -18,6 +18,7 @@ from bough.core.environment.variables import checked_env
 from bough.core.live_agents.offers import known_options
 from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
+from bough.core.sessions.additional_directories import checked_directories
 from bough.core.sessions.audit_rights import audit_rights
 from bough.core.sessions.from_preset import fill_in, preset_of
 from bough.core.sessions.list_sessions import SessionPages
@@ -99,15 +100,17 @@ class Sessions:
         files.checked(new.files, prompt)
         return entry.name, prompt
 
-    def _checked_folder(self, caller: Caller, new: NewSession, folder: str) -> tuple[Path, list[str]]:
-        """Returns the real folder of a new session and its context files. Reads the disk, so it runs in a thread."""
+    def _checked_folder(self, caller: Caller, new: NewSession, folder: str) -> tuple[Path, list[str], list[str]]:
+        """Returns the real folder of a new session, its further folders and its context files. Reads the disk, so it
+        runs in a thread."""
         root, data = self._settings.root_path, self._settings.data_path
         cwd = resolve_inside(root, folder, noun="folder", data=data)
         if new.folder is not None:
             cwd = resolve_inside(cwd, str(cwd / new.folder), noun="folder", data=data)
         check_workspace(root, data, str(cwd))
         check_session_folder(caller, cwd, data, confirmed=new.confirm_folder)
-        return cwd, [str(file_inside(cwd, path, data=data)) for path in new.context_files]
+        directories = checked_directories(caller, self._settings, cwd, new)
+        return cwd, directories, [str(file_inside(cwd, path, data=data)) for path in new.context_files]
 
     async def opened_before(self, caller: Caller, new: NewSession) -> OpenedSession | None:
         """Returns what an equal request with the same idempotency key has created."""
@@ -136,7 +139,7 @@ class Sessions:
             lambda tx: session_folder(tx, new.repo_id, made.id if made else new.worktree_id)
         )
         folder = worktree.path if worktree else repo.path
-        cwd, context_files = await asyncio.to_thread(self._checked_folder, caller, new, folder)
+        cwd, directories, context_files = await asyncio.to_thread(self._checked_folder, caller, new, folder)
         defaults = await self._repo_defaults.complete(new, agent, folder, repo.path)
         new, agent, warnings = defaults.session, defaults.agent, defaults.warnings
         git = await git_state(str(cwd)) if repo.kind == "git" else None
@@ -176,6 +179,7 @@ class Sessions:
                 sandbox_profile=choice.profile,
                 preset=preset_of(new),
                 config_options=await known_options(change.tx, agent),
+                additional_directories=raw(directories),
             )
             await check_servers(change.tx, caller, self._settings, self._catalog.get(agent), session, None)
             if maker is not None:

@@ -74,6 +74,7 @@ async def add_session(
     resume_after_limit: bool | None = None,
     preset: SessionPreset | None = None,
     config_options: msgspec.Raw | None = None,
+    additional_directories: msgspec.Raw | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
     `source`. `env_trusted` is given for inherited values: whether an admin has set them. Secret values in its texts are
@@ -116,6 +117,7 @@ async def add_session(
         preset_id=preset.id if preset is not None else None,
         preset=preset.name if preset is not None else None,
         config_options=config_options,
+        additional_directories=additional_directories or raw([]),
         now=change.now,
     )
     assert session is not None
@@ -133,6 +135,7 @@ async def add_session(
         source=source.id if source is not None else None,
         agent=agent,
         cwd=cwd,
+        additional_directories=msgspec.json.decode(additional_directories) if additional_directories else None,
         mode=permission_mode,
         sandbox=sandbox,
         sandbox_profile=sandbox_profile,

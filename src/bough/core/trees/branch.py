@@ -317,6 +317,7 @@ class Branches:
             race=race,
             env_trusted=env_trusted,
             preset=preset or await preset_of_session(change.tx, source),
+            additional_directories=source.additional_directories,
             config_options=source.metadata.config_options if same else await known_options(change.tx, agent),
         )
         # Its agent learns the conversation so far, with the values that the source has or had.

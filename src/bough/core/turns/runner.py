@@ -45,7 +45,7 @@ from bough.core.worktrees.session_folders import remove_forged_link, require_fol
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import QUESTION_KIND, Approval
 from bough.model.message import Message
-from bough.model.session import Session
+from bough.model.session import Session, directories_of
 from bough.model.task import Task
 from bough.settings import OnInterrupt, Settings
 from bough.storage.backend import Tx
@@ -168,8 +168,9 @@ class Runner:
         await self._store.read(lambda tx: transcript_limit.check(tx, session.id, self._settings))
         # An agent that a crash cut off, or that works on after its turn, may have left one.
         await remove_forged_link(session)
-        await self.checkpoints.check_folder(session.cwd)
-        await asyncio.to_thread(require_folder, session.cwd)
+        for folder in (session.cwd, *directories_of(session)):
+            await self.checkpoints.check_folder(folder)
+            await asyncio.to_thread(require_folder, folder)
         files = asyncio.create_task(self.checkpoints.before(task, session))
         try:
             agent, session, taken = await self._ready(session, files)

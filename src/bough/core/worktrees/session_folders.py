@@ -12,7 +12,7 @@ import structlog
 from bough.agents.sandbox import git_layout
 from bough.errors import Conflict, Denied
 from bough.git.paths import is_folder
-from bough.model.session import Caller, Session
+from bough.model.session import Caller, Session, directories_of
 
 log = structlog.get_logger("bough.worktrees")
 
@@ -97,6 +97,7 @@ def require_folder(cwd: str) -> None:
 
 
 async def remove_forged_link(session: Session) -> None:
-    """Removes the file by which an agent could send git to another folder's settings."""
-    if await asyncio.to_thread(git_layout.remove_forged_link, session.cwd):
-        log.warning("forged_git_folder", session=session.id, cwd=session.cwd)
+    """Removes the files by which an agent could send git to another folder's settings."""
+    for folder in (session.cwd, *directories_of(session)):
+        if await asyncio.to_thread(git_layout.remove_forged_link, folder):
+            log.warning("forged_git_folder", session=session.id, cwd=folder)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -57,6 +59,10 @@ def new(
             "--in", metavar="WORKTREE", help="Work in this existing worktree.", autocompletion=names("worktree")
         ),
     ] = None,
+    directories: Annotated[
+        list[Path] | None,
+        typer.Option("--add-dir", metavar="DIR", help="Another folder in which the agent works; repeatable."),
+    ] = None,
     subfolder: Annotated[
         str | None, typer.Option("--folder", metavar="PATH", help="Work in this folder of the repo or worktree.")
     ] = None,
@@ -107,6 +113,7 @@ def new(
     fields |= {"mcpServerIds": resolve_mcp_option(ctx.client, mcp), "contextFiles": context or None}
     fields |= {"headless": None if headless == "server" else headless, "folder": subfolder}
     fields["approvalTimeout"] = parse_minutes(timeout)
+    fields["additionalDirectories"] = [os.path.abspath(path.expanduser()) for path in directories or []] or None
     fields["resumeAfterLimit"] = parse_choice(resume_after_limit)
     fields["sandbox"] = None if sandbox == "inherit" else sandbox
     fields["sandboxProfile"] = None if profile == "inherit" else profile

@@ -144,6 +144,7 @@ def _draw(ctx: CommandContext, session: Json, limit: int | None) -> None:
             ("context", ", ".join(clean(file.removeprefix(f"{session['cwd']}/")) for file in session["contextFiles"])),
             ("transcript", describe_size(ctx.client.get(path("sessions", session["id"], "transcript")).value)),
             ("folder", clean(session["cwd"])),
+            ("and", ", ".join(clean(path) for path in session["additionalDirectories"])),
             ("repo", f"{short(session['repoId'])}  {clean(session['repo']['name'])}"),
             ("created", f"{moment(session['createdAt'])} ({ago(session['createdAt'])})"),
             (

@@ -25,7 +25,7 @@ from bough.core.store.transactions import Change, Store
 from bough.core.worktrees.command_box import box_limits
 from bough.errors import AgentFailed
 from bough.model.agents.sandbox import Confinement
-from bough.model.session import Session
+from bough.model.session import Session, directories_of
 from bough.search_path import find_own_program
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -137,6 +137,7 @@ class Confiner:
         box = gather(
             BoxRequest(
                 cwd=session.cwd,
+                directories=directories_of(session),
                 read_only=reads_only(entry, session),
                 data=settings.data_path,
                 env=prepared.env,

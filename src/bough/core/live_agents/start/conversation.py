@@ -17,7 +17,7 @@ from bough.agents.errors import AgentRefused
 from bough.core.live_agents.failures import LOGIN_NEEDED
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.live_agents.start.context import SessionContext, guarded
-from bough.model.session import Session
+from bough.model.session import Session, directories_of
 from bough.settings import Settings
 
 log = structlog.get_logger("bough.agents")
@@ -53,7 +53,14 @@ async def open_conversation(
     notices = [*prepared.notices, *left_out]
     all_instructions = "\n\n".join(filter(None, (prepared.instructions, context.instructions)))
     instructions = all_instructions if can.system_prompt else ""
+    directories = directories_of(session)
+    if directories and not can.additional_directories:
+        notices.append(
+            f"{entry.title} takes no further folders. It may work in {', '.join(directories)}, but is not told so: "
+            "name them in the prompt."
+        )
     options: dict[str, Any] = {
+        "directories": directories if can.additional_directories else [],
         "meta": prepared.meta or None,
         "instructions": instructions,
         "timeout": settings.session_timeout,

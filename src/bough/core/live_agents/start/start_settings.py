@@ -16,7 +16,7 @@ from bough.core.policy.allowed_hosts import allowed_hosts
 from bough.core.policy.network_reach import untrusted_variables
 from bough.core.policy.sandbox_choice import wanted_sandbox
 from bough.core.store.sql import SESSIONS
-from bough.model.session import Session
+from bough.model.session import Session, directories_of
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -42,6 +42,8 @@ async def start_settings(
     mode = await wanted_mode(tx, entry, session)
     sandbox, profile = await wanted_sandbox(tx, session, settings)
     inputs: list[Any] = [session.cwd, msgspec.json.decode(private.env), servers, sandbox]
+    if directories := directories_of(session):
+        inputs.append(directories)
     if sandbox != "off":
         inputs.append(confinement.reads_only(entry, session))
     if sandbox != "off" and profile == "strict":

@@ -36,7 +36,6 @@ from bough.api.rest import (
     mcp_servers,
     policy,
     presets,
-    repos,
     reviews,
     runs,
     schedules,
@@ -44,6 +43,7 @@ from bough.api.rest import (
     system,
 )
 from bough.api.rest.access import audit, tokens, users
+from bough.api.rest.repos import repos
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.rest.worktrees import boards, checks, finish, sweep, terminals, worktrees
 from bough.api.server.middleware import GateMiddleware, log_refusal

@@ -36,6 +36,8 @@ from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.new_repos.clones import Clones
+from bough.core.new_repos.folders import WorkspaceFolders
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
@@ -196,6 +198,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         catalog=catalog,
         hub=hub,
         repos=repos,
+        workspace_folders=WorkspaceFolders(store, settings),
+        clones=Clones(store, settings, repos),
         git_permissions=RepositoryGitPermissions(store),
         repo_configs=RepoConfigs(store, settings),
         worktrees=worktrees,

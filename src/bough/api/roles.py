@@ -40,6 +40,8 @@ _ROUTES: dict[Needed, str] = {
         GET /api/boards/{board_id}/cards
         GET /api/checkpoints
         GET /api/checkpoints/{checkpoint_id}
+        GET /api/clones
+        GET /api/clones/{clone_id}
         GET /api/events
         WS /api/events
         WS /acp
@@ -119,6 +121,8 @@ _ROUTES: dict[Needed, str] = {
         PATCH /api/boards/{board_id}
         DELETE /api/boards/{board_id}
         POST /api/checkpoints/{checkpoint_id}/restore
+        POST /api/clones
+        POST /api/clones/{clone_id}/cancel
         DELETE /api/policy/choices/{choice_id}
         POST /api/races/{race_id}/keep
         POST /api/repos
@@ -177,6 +181,8 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees/{worktree_id}/runs
         POST /api/worktrees/{worktree_id}/setup
         POST /api/worktrees/{worktree_id}/update
+        GET /api/workspace/folders
+        GET /api/workspace/repos
     """,
     # Changes what others and agents may do, and what the server runs.
     "admin": """

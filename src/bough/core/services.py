@@ -27,6 +27,8 @@ from bough.core.finish.cleanup.sweep import Sweeps
 from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
+from bough.core.new_repos.clones import Clones
+from bough.core.new_repos.folders import WorkspaceFolders
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
@@ -96,6 +98,8 @@ class Services:
     catalog: Catalog
     hub: Hub
     repos: Repos
+    workspace_folders: WorkspaceFolders
+    clones: Clones
     git_permissions: RepositoryGitPermissions
     repo_configs: RepoConfigs
     worktrees: Worktrees

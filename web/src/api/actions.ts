@@ -144,6 +144,9 @@ export async function runRequest(work: () => Promise<unknown>): Promise<boolean>
 }
 
 export const addRepo = (body: Schemas["NewRepo"]) => dataOf(api.POST("/api/repos", { body }));
+export const startClone = (body: Schemas["NewClone"]) => dataOf(api.POST("/api/clones", { body }));
+export const cancelClone = (cloneId: string) =>
+  dataOf(api.POST("/api/clones/{cloneId}/cancel", { params: { path: { cloneId } }, body: undefined }));
 export const patchRepo = (repoId: string, body: Schemas["RepoPatch"]) =>
   dataOf(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
 export const patchRepoGit = (repoId: string, body: Schemas["GitPermissionsPatch"]) =>

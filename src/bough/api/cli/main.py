@@ -34,6 +34,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands.usage": ("usage",),
     "session.manage": ("session",),
     "repos.repo": ("repo",),
+    "repos.clone": ("repo",),
     "repos.git": ("repo",),
     "repos.config": ("repo",),
     "worktree.command": ("worktree",),

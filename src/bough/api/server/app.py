@@ -43,7 +43,7 @@ from bough.api.rest import (
     system,
 )
 from bough.api.rest.access import audit, tokens, users
-from bough.api.rest.repos import repos
+from bough.api.rest.repos import clones, repos, workspace
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.rest.worktrees import boards, checks, finish, sweep, terminals, worktrees
 from bough.api.server.middleware import GateMiddleware, log_refusal
@@ -95,6 +95,8 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             files.router,
             policy.router,
             repos.router,
+            clones.router,
+            workspace.router,
             reviews.router,
             worktrees.router,
             checks.router,

@@ -1,5 +1,6 @@
 /** Cached queries: one key and one hook each. */
 export * from "./approvals";
+export * from "./addRepo";
 export * from "./cache";
 export * from "./overview";
 export * from "./reviews";

@@ -1,1 +1,1 @@
-"""Routes for repositories."""
+"""Routes for repositories: those that are registered, and how others are found, browsed and cloned."""

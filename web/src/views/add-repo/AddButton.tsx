@@ -23,7 +23,7 @@ export function AddButton({ name, path, repoId }: { name: string; path: string; 
       size="small"
       variant="quiet"
       href={routes.newIn(repoId)}
-      aria-label={`New session in ${name}`}
+      label={`New session in ${name}`}
     >
       New session
     </ButtonLink>

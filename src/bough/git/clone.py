@@ -13,7 +13,7 @@ from bough.git.finish.remotes import DEFAULT, Remote, parse_remote, without_logi
 from bough.git.finish.transfer import SENDER, helper_option, without_logins
 from bough.git.process import KEPT_ERRORS
 from bough.git.run import GitFailed, git, git_over_network
-from bough.model.clone import ClonePhase
+from bough.model.repo import ClonePhase
 from bough.model.values.visible import visible
 
 # A very large repository over a slow line takes hours. Whoever waits can cancel it.

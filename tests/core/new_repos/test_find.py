@@ -47,17 +47,18 @@ async def test_repositories_are_found(server: Running, tmp_path: Path) -> None:
     assert below == {"", "a/b/far", "near"}
 
 
-def test_many_folders_are_walked_quickly(tmp_path: Path) -> None:
-    """R8: Ten thousand folders take a moment. The bound is generous, because machines under test are loaded."""
+def test_many_folders_are_walked_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R8: Ten thousand folders take a moment of processor time; the wall clock of a loaded machine says nothing."""
+    monkeypatch.setattr(find, "WITHIN", 600.0)
     for number in range(FOLDERS // 100):
         for inner in range(99):
             os.makedirs(tmp_path / f"{number}" / f"{inner}")
     make_repo(tmp_path / "99" / "98" / "deep")
-    began = time.monotonic()
+    began = time.thread_time()
     answer = find_repos(str(tmp_path), "/nowhere")
-    took = time.monotonic() - began
+    took = time.thread_time() - began
     assert ([repo.name for repo in answer.repos], answer.complete) == (["deep"], True)
-    assert took < find.WITHIN
+    assert took < 3
 
 
 def test_the_walk_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

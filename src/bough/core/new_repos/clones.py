@@ -20,7 +20,7 @@ from bough.core.worktrees.repos import Repos
 from bough.errors import BoughError, Busy, Conflict
 from bough.git.clone import CloneProgress, ProgressReader, check_out_files, fetch_everything
 from bough.git.paths import is_folder, is_there
-from bough.model.clone import Clone, CloneState
+from bough.model.repo import Clone, CloneState
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
 from bough.settings import Settings

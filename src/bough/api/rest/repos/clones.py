@@ -8,7 +8,7 @@ from litestar.params import JSONBody
 
 from bough.api.http.requests import Caller, Id, OptionalKey, Services, errors, with_key
 from bough.core.new_repos.requests import NewClone
-from bough.model.clone import Clone
+from bough.model.repo import Clone
 
 
 class CloneList(msgspec.Struct):

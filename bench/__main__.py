@@ -1,5 +1,5 @@
 """Runs the named benchmarks, or all, and prints their tables: `python -m bench [NAME…] [--json] [--write]`. With
-`--write` it stores them in `docs/reference/benchmarks.md`; a missed target makes the exit code 1."""
+`--write` it also stores them in `docs/reference/benchmarks.md`; a missed target makes the exit code 1."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ ALL: dict[str, Callable[[], Awaitable[report.Result]]] = {
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(ALL)}; all if none is named")
-    parser.add_argument("--write", action="store_true", help="run all and write docs/reference/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="also store the tables in docs/reference/benchmarks.md")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     arguments = parser.parse_args()
-    names: list[str] = list(ALL) if arguments.write else arguments.names or list(ALL)
+    names: list[str] = arguments.names or list(ALL)
     unknown = sorted(set(names) - set(ALL))
     if unknown:
         parser.error(f"no benchmark is named {', '.join(unknown)}; there are {', '.join(ALL)}")
@@ -64,7 +64,8 @@ async def main() -> int:
     if arguments.json:
         print(report.as_json(results))
     if arguments.write:
-        report.PAGE.write_text(report.as_markdown(results), "utf-8")
+        page = report.PAGE.read_text("utf-8") if report.PAGE.exists() else ""
+        report.PAGE.write_text(report.as_markdown(results, list(ALL), page), "utf-8")
     return 1 if any(row.ok is False for result in results for row in result.rows) else 0
 
 

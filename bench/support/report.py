@@ -21,8 +21,8 @@ HEADS = ("name", "floor", "ours", "ratio", "target", "ok")
 INTRODUCTION = """\
 # Benchmarks
 
-Look up how fast Bough is, as ratios that hold on other machines. `make bench ARGS=--write` writes this page;
-do not edit it.
+Look up how fast Bough is, as ratios that hold on other machines. `make bench ARGS=--write` writes this page,
+`make bench ARGS="box --write"` one table of it; do not edit it.
 
 ```sh
 make bench                        # prints all tables
@@ -98,15 +98,20 @@ def as_text(result: Result) -> str:
     return "\n".join([f"{result.title}", *table, ""])
 
 
-def as_markdown(results: Sequence[Result]) -> str:
-    missed = sum(row.ok is False for result in results for row in result.rows)
-    verdict = f"**Targets missed: {missed}.**" if missed else "All targets were met."
-    parts = [INTRODUCTION, f"Measured on {_date()} with {machine()}. {verdict}\n"]
-    for result in results:
-        rows = [f"| {' | '.join(cells)} |" for cells in (HEADS, ("---",) * len(HEADS))]
-        rows += [f"| {' | '.join(row.cells()).replace(MISSED, f'**{MISSED}**')} |" for row in result.rows]
-        parts.append(f"## {result.title}\n\n{result.about}\n\n" + "\n".join(rows) + "\n")
-    return "\n".join(parts)
+def as_markdown(results: Sequence[Result], titles: Sequence[str], page: str = "") -> str:
+    """Returns the page with these results; the other titles keep the tables that the page has."""
+    tables = {text.partition("\n")[0]: text for text in page.split("\n## ")[1:]}
+    tables |= {result.title: _table(result) for result in results}
+    return "\n## ".join([INTRODUCTION, *(tables.get(title, f"{title}\n\nNot measured yet.\n") for title in titles)])
+
+
+def _table(result: Result) -> str:
+    missed = sum(row.ok is False for row in result.rows)
+    verdict = f" **Targets missed: {missed}.**" if missed else ""
+    rows = [f"| {' | '.join(cells)} |" for cells in (HEADS, ("---",) * len(HEADS))]
+    rows += [f"| {' | '.join(row.cells()).replace(MISSED, f'**{MISSED}**')} |" for row in result.rows]
+    measured = f"Measured on {_date()} with {machine()}.{verdict}"
+    return "\n\n".join([result.title, result.about, "\n".join(rows), f"{measured}\n"])
 
 
 def as_json(results: Sequence[Result]) -> str:

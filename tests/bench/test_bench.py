@@ -31,9 +31,19 @@ def test_a_missed_target_is_marked() -> None:
     """L1b: A reader sees at once which targets were missed, in a terminal and on the page."""
     lines = report.as_text(RESULT).splitlines()
     assert [line.split()[-1] for line in lines[2:4]] == ["ok", report.MISSED]
-    page = report.as_markdown([RESULT])
+    page = report.as_markdown([RESULT], ["speed"])
     assert "| not met |  | 3 s |  | ≤ 2 s | **MISSED** |" in page
     assert "**Targets missed: 1.**" in page
+
+
+def test_tables_that_were_not_measured_again_stay() -> None:
+    """L1b: Storing one benchmark leaves the others' tables as they were."""
+    titles = ["speed", "size", "weight"]
+    size = Result(title="size", about="How large.", rows=[Row(name="all", ours="2 MB")])
+    page = report.as_markdown([size], titles, report.as_markdown([RESULT], titles))
+    assert [line for line in page.splitlines() if line.startswith("## ")] == ["## speed", "## size", "## weight"]
+    assert "How fast." in page and "How large." in page and page.count("Not measured yet.") == 1
+    assert report.as_markdown([size], titles, page) == page
 
 
 def test_json_has_the_same_results() -> None:

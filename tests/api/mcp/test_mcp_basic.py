@@ -190,5 +190,8 @@ async def test_list_sessions(server: Running, mcp: Mcp) -> None:
             {"id": third["id"], "name": "claude", "workingDir": repo["path"], "type": "claude", "status": "idle"},
             {"id": second["id"], "name": "shell", "workingDir": repo["path"], "type": "terminal", "status": "idle"},
             {"id": first["id"], "name": "one", "workingDir": first["cwd"], "type": "demo", "status": "active"},
-        ]
+        ],
+        "total": 3,
     }
+    page = await mcp.call("list_sessions", limit=1, offset=1)
+    assert ([row["id"] for row in page["sessions"]], page["total"]) == ([second["id"]], 3)

@@ -48,7 +48,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("agor_sessions_list", {"status": "active"}, "status cannot be 'active': it is one of cancelled, completed,"),
     ("agor_sessions_wait", {"timeoutSeconds": "10"}, "timeoutSeconds must be a number, not a text."),
     ("create_session", {"name": "x", "workingDir": "/x", "worktree": {}}, "branch is missing in worktree."),
-    ("list_sessions", {"limit": 5}, "There is no argument limit. list_sessions takes no arguments."),
+    ("get_current_session_id", {"limit": 5}, "There is no argument limit. get_current_session_id takes no arguments."),
+    ("list_sessions", {"limit": 1000}, "limit must be at most 200."),
 ]
 
 

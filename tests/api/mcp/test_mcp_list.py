@@ -92,7 +92,7 @@ TAKES = {
     "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? preset? enableCallback?",
     "send_to_session": "sessionId message when?",
     "get_session_status": "sessionId",
-    "list_sessions": "",
+    "list_sessions": "limit? offset?",
     "get_current_session_id": "",
 }
 

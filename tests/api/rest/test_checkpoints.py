@@ -346,6 +346,24 @@ async def test_too_much_data_prevents_the_checkpoint(tmp_path: Path) -> None:
         assert own_refs(path) == {}
 
 
+async def test_the_ref_of_a_prompt_is_of_the_files_it_found(tmp_path: Path) -> None:
+    """W4: The ref of the files before a task is right if they changed since the last turn, and gone if they became too
+    large to take."""
+    async with serving(tmp_path, checkpoint_bytes=1000) as server:
+        path = server.repo()
+        session = await opened(server, path)
+        await ask(server, session, "[[say hello]]")
+        (path / "mine.txt").write_text("by hand")
+        changed = await ask(server, session, "[[say hello]]")
+        sha = changed["checkpoints"]["before"]["sha"]
+        assert own_refs(path)[f"refs/bough/checkpoints/{session}/{changed['id']}/before"] == sha
+        assert git(path, "show", f"{sha}:mine.txt") == "by hand"
+        (path / "mine.txt").write_bytes(b"x" * 2000)
+        huge = await ask(server, session, "[[say hello]]")
+        assert huge["checkpoints"]["before"]["sha"] is None
+        assert not [ref for ref in own_refs(path) if huge["id"] in ref]
+
+
 async def test_a_slow_folder_delays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """W4: A folder that takes too long to scan gets no checkpoint, and is skipped for a while."""
     async with serving(tmp_path, checkpoint_patience=0.001) as server:

@@ -90,10 +90,36 @@ class Checkpoints:
             return FolderState()
         if (dropping := self._abandoning.get(task.id)) is not None:
             await asyncio.wait((dropping,))
-        taken = await self._taken(task, session, "before")
-        if taken.checkpoint is not None and taken.checkpoint.sha is not None:
-            await self._keep(taken.checkpoint)
+        ref = refs.ref_name(session.id, task.id, "before")
+        both = asyncio.gather(
+            self._kept_ahead(session.cwd, ref), self._taken(task, session, "before"), return_exceptions=True
+        )
+        ahead, taken = await both
+        if isinstance(taken, BaseException):
+            raise taken
+        checkpoint = taken.checkpoint
+        if checkpoint is not None and checkpoint.sha is not None:
+            if checkpoint.sha != ahead:
+                await self._keep(checkpoint)
+        elif ahead is not None:
+            with contextlib.suppress(BoughError, OSError):
+                await refs.drop(session.cwd, [ref])
         return taken
+
+    async def _kept_ahead(self, cwd: str, ref: str) -> str | None:
+        """Points a ref to the last snapshot of a folder while the folder is scanned. Mostly nothing has changed since,
+        so the prompt waits only for the slower of the two. Returns the commit, or None if there is no ref."""
+        with self.folders.use(cwd) as folder:
+            last = folder.memory.snapshot
+        if last is None or not self._settings.checkpoints:
+            return None
+        try:
+            await self.check_folder(cwd)
+            await refs.keep(cwd, {ref: last.sha})
+        except (BoughError, OSError):
+            # The snapshot may be gone, or the folder; the scan tells.
+            return None
+        return last.sha
 
     def begun(self, taken: FolderState) -> None:
         """Remembers the files that a task began with, now that they are stored with its prompt."""

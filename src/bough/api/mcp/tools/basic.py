@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from bough.agents.catalog import CatalogEntry
-from bough.api.mcp.tools.base import ChangingParams, NoArguments, SessionById, Tool, ToolContext
+from bough.api.mcp.tools.base import ChangingParams, NoArguments, Params, SessionById, Tool, ToolContext
 from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Id, PresetName, check_when, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
 from bough.core.state.enqueue import checked_prompt
@@ -23,8 +24,6 @@ from bough.model.call import Claim
 from bough.model.repo import Repo, Worktree
 from bough.model.session import CallbackConfig, PermissionMode, Session
 from bough.model.task import When
-
-MOST_LISTED = 200
 
 
 class WorktreeToCreate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -47,6 +46,11 @@ class Send(ChangingParams):
     session_id: Id
     message: str
     when: When = "next"
+
+
+class SessionPageParams(Params):
+    limit: Annotated[Limit, Meta(description="Default 200.")] = 200
+    offset: Offset = 0
 
 
 class ListedSession(msgspec.Struct):
@@ -212,11 +216,12 @@ def _plain(session: Session) -> str:
     return {"running": "thinking"}.get(session.activity, session.activity)
 
 
-async def _list(ctx: ToolContext, _params: NoArguments) -> dict[str, Any]:
+async def _list(ctx: ToolContext, params: SessionPageParams) -> dict[str, Any]:
     filters = SessionFilter(archived=False, roots=None if ctx.lists_all else await ctx.readable_roots())
-    page = await ctx.services.sessions.list(filters, MOST_LISTED, 0)
+    page = await ctx.services.sessions.list(filters, params.limit, params.offset)
     rows = [msgspec.json.decode(msgspec.json.encode(row), type=ListedSession) for row in page.rows]
-    return {"sessions": [_listed(row, ctx.services.catalog.entry(row.agent)) for row in rows]}
+    listed = [_listed(row, ctx.services.catalog.entry(row.agent)) for row in rows]
+    return {"sessions": listed, "total": page.total}
 
 
 def _listed(session: ListedSession, entry: CatalogEntry | None) -> dict[str, Any]:
@@ -291,12 +296,12 @@ TOOLS: tuple[Tool[Any], ...] = (
     ),
     Tool(
         "list_sessions",
-        f"List the newest {MOST_LISTED} sessions; status is active or idle.",
-        NoArguments,
+        "List sessions, newest first; status is active or idle.",
+        SessionPageParams,
         {
             "type": "object",
-            "properties": {"sessions": {"type": "array", "items": LISTED}},
-            "required": ["sessions"],
+            "properties": {"sessions": {"type": "array", "items": LISTED}, "total": {"type": "integer"}},
+            "required": ["sessions", "total"],
         },
         _list,
     ),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.web.conftest import Visit
-from tests.web.helpers.site import Site, said
+from tests.web.helpers.site import Site, axe, said
 
 
 def section(page: Page, name: str) -> Locator:
@@ -48,6 +51,35 @@ async def test_an_approval_is_denied_from_home(site: Site, page: Page) -> None:
     assert (await site.client.wait_task(task))["status"] == "completed"
     assert not (site.repo / "no.txt").exists()
     assert "Went on." in await site.client.texts(session["id"])
+
+
+async def test_equal_approvals_show_what_they_allow(site: Site, page: Page) -> None:
+    """O4, P4: equal approvals are one row with the command, the reason and the time left; one key answers them all.
+    Calls of Bough's tools with one title and different prompts are no equal approvals."""
+    await page.goto("/")
+    tasks: list[str] = []
+    for number in (1, 2):
+        wait = {"headless": "deny", "approvalTimeout": 90}
+        session = await site.session(title=f"Asks {number}", permissionMode="default", **wait)
+        tasks.append(await site.client.prompt(session["id"], "[[run echo asked >> asked.txt]]"))
+    row = page.get_by_role("group", name="2 equal approvals")
+    await expect(row.get_by_role("heading", name="The agent wants to run a command")).to_be_visible()
+    await expect(row.locator("pre", has_text="echo asked >> asked.txt")).to_be_visible()
+    await expect(row.get_by_text("“Ask first” requires approval before this.")).to_be_visible()
+    await expect(row.get_by_role("timer")).to_have_text(re.compile("Denied automatically in .* min"))
+    for prompt in ("[[say I am the child.]]", "[[say I am another.]]"):
+        session = await site.session(title="Spawns", permissionMode="default")
+        call = {"title": "The tests", "prompt": prompt}
+        await site.client.prompt(session["id"], f"[[mcp agor_sessions_spawn {json.dumps(call)}]]")
+    await expect(section(page, "Needs you").get_by_text("4 approvals", exact=True)).to_be_visible()
+    for text in ("I am the child.", "I am another."):
+        await expect(page.get_by_test_id("approval").get_by_text(text)).to_be_visible()
+    await expect(page.get_by_role("group", name="equal approvals")).to_have_count(1)
+    assert await axe(page) == []
+    await row.focus()
+    await page.keyboard.press("y")
+    assert [(await site.client.wait_task(task))["status"] for task in tasks] == ["completed"] * 2
+    assert (site.repo / "asked.txt").read_text("utf-8") == "asked\n" * 2
 
 
 async def test_a_failure_is_shown_until_it_is_dismissed(site: Site, page: Page) -> None:

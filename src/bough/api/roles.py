@@ -33,6 +33,7 @@ _ROUTES: dict[Needed, str] = {
         GET /openapi/{path}
         GET /openapi/openapi.json
         GET /api/agents
+        GET /api/agents/{name}/offer
         GET /api/approvals
         GET /api/approvals/{approval_id}
         GET /api/boards
@@ -116,6 +117,7 @@ _ROUTES: dict[Needed, str] = {
     """,
     # Works with sessions, worktrees and boards, and decides approvals.
     "operator": """
+        POST /api/agents/{name}/offer
         POST /api/approvals/{approval_id}
         POST /api/boards
         PATCH /api/boards/{board_id}
@@ -240,6 +242,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_schedules_list",
         "agor_mcp_servers_list",
         "agor_presets_list",
+        "agor_agents_list",
     ),
     "operator": (
         "create_session",

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from bough.agents.sandbox.detect import Availability, SandboxProbe
+from bough.core.policy.sandbox_choice import SandboxChoice, wanted_sandbox
+from bough.core.schedules.requests import NewSchedule
 from bough.core.sessions.requests import NewSession
 from bough.core.tool_calls import service
 from bough.core.trees.requests import NewBranch
@@ -15,6 +17,7 @@ from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
 from bough.model.agents.sandbox import Sandbox
 from bough.model.session import Caller
+from tests.support.client import Json
 from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 from tests.support.repos import make_repo
 
@@ -71,6 +74,57 @@ async def test_a_branch_of_a_less_confined_session(place: ToolServer) -> None:
             assert (await place.get(branched.session_id))["sandbox"] == stored
     branched = await branches.fork(Caller(), source, NewBranch())
     assert (await place.get(branched.session_id))["sandbox"] == "off"
+
+
+async def test_a_schedule_keeps_the_sandbox_of_its_creator(place: ToolServer) -> None:
+    """S6, J1: The runs of a schedule that a person allowed an agent to add are confined like the agent's own sessions:
+    no preset confines them less, at once or after it was changed, and neither does a repo that was."""
+    client, schedules = place.client, place.server.services.schedules
+    presets: dict[str, Json] = {"open": {"sandbox": "off"}, "plain": {}, "closed": {"sandbox": "required"}}
+    presets["closed"]["sandboxProfile"] = "strict"
+    for name, fields in presets.items():
+        await client.post("/api/presets", {"name": name, "agent": "demo", **fields})
+    agent = Caller("session", await place.session(), granted=True)
+    strict = Caller("session", await place.session(sandbox="auto", sandboxProfile="strict"), granted=True)
+    open_id = await open_repo(place)
+
+    async def add(caller: Caller, repo_id: str, preset: str) -> str:
+        session = NewSession(repo_id=repo_id, preset=preset)
+        return (await schedules.add(caller, NewSchedule("[[say hi]]", cron="0 6 1 1 *", session=session))).id
+
+    async def confined(schedule_id: str) -> SandboxChoice:
+        run = await client.post(f"/api/schedules/{schedule_id}/run")
+        session = await place.server.services.sessions.get(run["sessionId"])
+        return await place.server.services.store.read(
+            lambda tx: wanted_sandbox(tx, session, place.server.services.settings)
+        )
+
+    loose, plain = await add(agent, place.repo_id, "open"), await add(agent, place.repo_id, "plain")
+    assert await confined(loose) == ("auto", "workspace")
+    assert await confined(await add(agent, open_id, "open")) == ("auto", "workspace")
+    assert await confined(await add(strict, place.repo_id, "open")) == ("auto", "strict")
+    for caller, repo_id in ((agent, place.repo_id), (agent, open_id), (strict, open_id)):
+        assert await confined(await add(caller, repo_id, "closed")) == ("required", "strict")
+    await client.call("PATCH", "/api/presets/plain", json={"sandbox": "off"})
+    assert await confined(plain) == ("auto", "workspace")
+    await client.call("PATCH", f"/api/repos/{place.repo_id}", json={"sandbox": "required"})
+    assert [await confined(loose), await confined(plain)] == [("required", "workspace")] * 2
+
+
+async def test_a_persons_schedule_follows_its_preset(place: ToolServer) -> None:
+    """S6, J2: A schedule that a person adds starts its sessions as the preset says; if that confines them less than the
+    repo, only an admin can add it."""
+    body = {"name": "open", "agent": "demo", "sandbox": "off"}
+    await place.client.post("/api/presets", body)
+    schedules, session = place.server.services.schedules, NewSession(repo_id=place.repo_id, preset="open")
+    new = NewSchedule("[[say hi]]", cron="0 6 1 1 *", session=session)
+    with pytest.raises(Denied, match="confine an agent less"):
+        await schedules.add(Caller(role="operator", user_name="olga"), new)
+    schedule = await schedules.add(Caller(), new)
+    for sandbox in ("off", "required"):
+        await place.client.call("PATCH", "/api/presets/open", json={"sandbox": sandbox})
+        run = await place.client.post(f"/api/schedules/{schedule.id}/run")
+        assert (await place.get(run["sessionId"]))["sandbox"] == sandbox
 
 
 async def test_only_people_choose_what_the_sandbox_keeps(place: ToolServer) -> None:

@@ -47,20 +47,24 @@ async def sandbox_of_new(
     tx: Tx, caller: Caller, settings: Settings, repo_id: str, requested: StoredChoice
 ) -> StoredChoice:
     """Returns the choice to store for a new session: the requested one if a person creates it; if a session does, the
-    strictest of its own, the requested one and the repo's. Only an admin may request less than the repo's."""
-    if caller.kind != "session" or caller.id is None:
+    strictest of its own, the requested one and the repo's. Only an admin may request less than the repo's, and a run of
+    an agent's schedule, which counts as Bough itself, never gets less."""
+    if caller.kind == "person":
         if any(requested):
             repo_choice = await _repo_choice(tx, repo_id, settings)
             if is_weaker(_completed(requested, repo_choice), repo_choice):
                 caller.require("admin", "confine an agent less than the repo does")
         return requested
-    creator = await records.session(tx, caller.id)
-    if creator.repo_id == repo_id and _own(creator) == requested == StoredChoice(None, None):
+    creator = await records.session(tx, caller.id) if caller.kind == "session" and caller.id is not None else None
+    follows_repo = creator is None or (creator.repo_id == repo_id and _own(creator) == INHERITED)
+    if requested == INHERITED and follows_repo:
         # Both follow what a person chooses for the repo, now and later.
         return requested
     repo_choice = await _repo_choice(tx, repo_id, settings)
-    completed = _completed(requested, repo_choice)
-    return _strictest(await wanted_sandbox(tx, creator, settings), repo_choice, completed)
+    limits = [repo_choice, _completed(requested, repo_choice)]
+    if creator is not None:
+        limits.append(await wanted_sandbox(tx, creator, settings))
+    return _strictest(*limits)
 
 
 async def check_sandbox_change(

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bough.core.policy.sandbox_choice import StoredChoice, sandbox_of_new
-from bough.core.presets.find import find_preset
+from bough.core.presets.find import choose_preset
 from bough.core.schedules import times
 from bough.core.schedules.requests import (
     NewSchedule,
@@ -20,6 +20,7 @@ from bough.core.schedules.requests import (
 )
 from bough.core.schedules.runs import ScheduleRuns
 from bough.core.schedules.show import emit, show
+from bough.core.sessions.from_preset import filled
 from bough.core.sessions.requests import NewSession
 from bough.core.sessions.service import Sessions
 from bough.core.state.enqueue import checked_prompt
@@ -109,20 +110,24 @@ class Schedules:
         return checked
 
     async def _template(self, tx: Tx, caller: Caller, session: NewSession) -> str:
-        """Returns a template as it is stored: with whole ids, and confined as an agent's own sessions are."""
+        """Returns a template as it is stored: with whole ids, and for an agent's schedule confined as a session that it
+        creates now from the same preset. A person's schedule follows its preset."""
         repo, worktree = await session_folder(tx, session.repo_id, session.worktree_id)
         servers = session.mcp_server_ids
         if servers is not None:
             servers = [await find_id(tx, "mcp_servers", server_id) for server_id in servers]
-        # By its id, so that it can be renamed.
-        preset = (await find_preset(tx, session.preset)).id if session.preset is not None else None
-        requested = StoredChoice(session.sandbox, session.sandbox_profile)
+        preset = await choose_preset(tx, session.preset) if session.preset is not None else None
+        whole = filled(session, preset) if preset is not None else session
+        requested = StoredChoice(whole.sandbox, whole.sandbox_profile)
         choice = await sandbox_of_new(tx, caller, self._settings, repo.id, requested)
+        if caller.kind == "person":
+            choice = StoredChoice(session.sandbox, session.sandbox_profile)
         stored = msgspec.structs.replace(
             session,
             repo_id=repo.id if session.repo_id is not None else None,
             worktree_id=worktree.id if worktree is not None else None,
-            preset=preset,
+            # By its id, so that it can be renamed.
+            preset=preset.id if preset is not None else None,
             mcp_server_ids=servers,
             sandbox=choice.sandbox,
             sandbox_profile=choice.profile,

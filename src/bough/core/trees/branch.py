@@ -11,6 +11,7 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find_program import startable
 from bough.core.environment.variables import checked_env
+from bough.core.live_agents.offers import known_options
 from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.network_reach import session_env
 from bough.core.policy.sandbox_choice import INHERITED, StoredChoice, sandbox_of_branch
@@ -316,6 +317,7 @@ class Branches:
             race=race,
             env_trusted=env_trusted,
             preset=preset or await preset_of_session(change.tx, source),
+            config_options=source.metadata.config_options if same else await known_options(change.tx, agent),
         )
         # Its agent learns the conversation so far, with the values that the source has or had.
         await remember_secrets(change.tx, session.id, source.id)

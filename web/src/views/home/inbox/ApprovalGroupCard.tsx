@@ -1,13 +1,17 @@
-/** Equal approvals of several sessions in one row, with one answer for all; unfolded, each has its own card. */
+/** Equal approvals of several sessions in one row, with one answer for all; unfolded, each has its own card. Folded, it
+ * shows what a card shows: nobody should allow what they cannot see. */
 import { Check, ChevronRight, X } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { Link } from "wouter";
 import { routes } from "@/app/routes";
 import { Button } from "@/ui/controls/Button";
 import { ApprovalCard } from "@/views/approvals/ApprovalCard";
+import { ApprovalSubject } from "@/views/approvals/ApprovalSubject";
+import { approvalLabels, reasonText } from "@/views/approvals/approvalDetails";
+import { Countdown } from "@/views/approvals/Countdown";
 import type { HomeData } from "../summaries";
 import { answerAll, type PlainDecision } from "./answerAll";
-import type { ApprovalGroup } from "./groupApprovals";
+import { type ApprovalGroup, firstExpiry } from "./groupApprovals";
 import css from "./Inbox.module.css";
 
 type HomeApproval = HomeData["needs"]["approvals"][number];
@@ -25,6 +29,8 @@ export function ApprovalGroupCard({ group: { approvals }, readOnly, select }: Pr
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState<PlainDecision | null>(null);
   const count = approvals.length;
+  const first = approvals[0]!;
+  const expiry = firstExpiry(approvals);
   const answer = async (decision: PlainDecision) => {
     if (busy) return;
     setBusy(decision);
@@ -48,7 +54,7 @@ export function ApprovalGroupCard({ group: { approvals }, readOnly, select }: Pr
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for inputs; this groups questions and their answers
     <div
       role="group"
-      aria-label={`${count} equal approvals: ${approvals[0]!.title}`}
+      aria-label={`${count} equal approvals: ${first.title}`}
       className={css.group}
       data-item
       // biome-ignore lint/a11y/noNoninteractiveTabindex: with focus on the row, single keys answer it
@@ -58,7 +64,7 @@ export function ApprovalGroupCard({ group: { approvals }, readOnly, select }: Pr
       <div className={css.groupHead}>
         {select}
         <span className={css.times}>{count} ×</span>
-        <h3 className={css.subject}>{approvals[0]!.title}</h3>
+        <h3 className={css.about}>{approvalLabels(first).title}</h3>
         {!readOnly && (
           <span className={css.answers}>
             <Button
@@ -85,6 +91,11 @@ export function ApprovalGroupCard({ group: { approvals }, readOnly, select }: Pr
             </Button>
           </span>
         )}
+      </div>
+      <div className={css.subject}>
+        <ApprovalSubject approval={first} />
+        {first.reason && <p className={css.reason}>{reasonText(first.reason)}</p>}
+        {expiry && <Countdown until={expiry} then={first.onExpiry} />}
       </div>
       <div className={css.from}>
         <span>

@@ -12,20 +12,14 @@ export interface ApprovalGroup<Item extends Approval> {
 export const takesPlainAnswer = (approval: Approval): boolean =>
   !isQuestion(approval) && answersOf(approval).alternatives.length === 0;
 
-/** Returns what an approval asks for, without the ids that tell calls apart; null if it must be answered alone. */
+/** Returns everything that an approval asks for, without the ids that tell calls apart; null if it must be answered alone.
+ * Fields that are unknown here count as well: what is not compared would be allowed unseen. */
 function subjectOf(approval: Approval): string | null {
   if (!takesPlainAnswer(approval) || approval.key === null) return null;
-  const { title, kind, rawInput, content, locations } = (approval.toolCall ?? {}) as Record<string, unknown>;
-  return JSON.stringify([
-    approval.toolKind,
-    approval.key,
-    approval.title,
-    title,
-    kind,
-    rawInput,
-    content,
-    locations,
-  ]);
+  const { toolCallId, callId, ...call } = approval.toolCall;
+  const options = approval.options.map(({ kind, name }) => [kind, name]);
+  const { toolKind, key, title, reason, onExpiry } = approval;
+  return JSON.stringify([toolKind, key, title, reason, onExpiry, options, call]);
 }
 
 /** Groups equal approvals; a group stands where its oldest member stood. */
@@ -33,3 +27,7 @@ export function groupApprovals<Item extends Approval>(approvals: readonly Item[]
   const groups = Map.groupBy(approvals, (approval) => subjectOf(approval) ?? approval.id);
   return [...groups].map(([key, members]) => ({ key, approvals: members }));
 }
+
+/** Returns when the first of equal approvals is decided automatically, or null if none is. */
+export const firstExpiry = (approvals: readonly Approval[]): string | null =>
+  approvals.flatMap(({ expiresAt }) => expiresAt ?? []).sort()[0] ?? null;

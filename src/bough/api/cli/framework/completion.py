@@ -96,6 +96,12 @@ def presets(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     ]
 
 
+def saved_prompts(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Completes the names of saved prompts."""
+    rows = _ask(ctx, "/api/saved-prompts", "savedPrompts")
+    return [(row["name"], brief(row["text"], 60)) for row in rows if row["name"].startswith(incomplete)]
+
+
 def users(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Completes the names of users."""
     rows = _ask(ctx, "/api/users", "users")
@@ -111,7 +117,7 @@ def roles(incomplete: str) -> list[tuple[str, str]]:
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
     options = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
     client = Client(ServerTarget(options.get("data"), options.get("url"), options.get("token")))
-    limit = {} if noun == "agents" else {"limit": OFFERED}
+    limit = {} if noun in ("agents", "savedPrompts") else {"limit": OFFERED}
     with contextlib.suppress(BoughError, typer.BadParameter):
         return client.get(path, **limit, **query).value[noun]
     return []

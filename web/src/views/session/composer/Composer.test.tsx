@@ -28,6 +28,7 @@ describe("the composer", () => {
     setPref("draft.s1", undefined);
     setPref("enterSends", true);
     vi.stubGlobal("fetch", async (request: Request) => {
+      if (request.method === "GET") return answer(200, { sessions: [], prompts: [], agents: [] });
       sent.push(request);
       return next();
     });

@@ -105,7 +105,7 @@ class WorkspaceFolders:
 
 def _check_person(caller: Caller) -> None:
     if caller.kind == "session":
-        raise Denied("for_people", "Only a person may look at the folders of the workspace.")
+        raise Denied("clone_for_people", "Only a person may look at the folders of the workspace.")
     caller.require("operator", "look at the folders of the workspace")
 
 

@@ -44,7 +44,7 @@ class PlannedClone(msgspec.Struct, frozen=True):
 def check_request(caller: Caller, new: NewClone, settings: Settings) -> PlannedClone:
     """Checks who asks, from where, and where the clone goes."""
     if caller.kind == "session":
-        raise Denied("for_people", "Only a person may clone a repository: git uses that person's logins.")
+        raise Denied("clone_for_people", "Only a person may clone a repository: git uses that person's logins.")
     caller.require("operator", "clone a repository")
     name = checked_name(new.name) if new.name is not None else None
     root = settings.root_path

@@ -196,7 +196,7 @@ async def test_targets_that_are_refused(server: Running, tmp_path: Path) -> None
 
 
 async def test_who_may_clone_what(server: Running, tmp_path: Path) -> None:
-    """R7, U2: Operators clone, but no folder from outside the workspace root; nobody clones from Bough's data folder,
+    """R7, L1: Operators clone, but no folder from outside the workspace root; nobody clones from Bough's data folder,
     and viewers only look."""
     outside, inside = make_repo(tmp_path / "elsewhere"), server.repo("mine")
     data = make_repo(server.data / "sub")

@@ -1,6 +1,7 @@
 /** Cached queries: one key and one hook each. */
-export * from "./approvals";
+
 export * from "./addRepo";
+export * from "./approvals";
 export * from "./cache";
 export * from "./overview";
 export * from "./reviews";

@@ -5,7 +5,7 @@ import { routes } from "@/app/routes";
 import { Button, ButtonLink } from "@/ui/controls/Button";
 import { toast, toastError } from "@/ui/feedback/toast";
 
-export function AddButton({ name, path, repoId }: { name: string; path: string; repoId: string | null }) {
+export function AddButton({ name, path, repoId }: { name: string; path: string; repoId?: string | null }) {
   const [busy, setBusy] = useState(false);
   const add = async () => {
     setBusy(true);
@@ -19,12 +19,7 @@ export function AddButton({ name, path, repoId }: { name: string; path: string; 
     }
   };
   return repoId ? (
-    <ButtonLink
-      size="small"
-      variant="quiet"
-      href={routes.newIn(repoId)}
-      label={`New session in ${name}`}
-    >
+    <ButtonLink size="small" variant="quiet" href={routes.newIn(repoId)} label={`New session in ${name}`}>
       New session
     </ButtonLink>
   ) : (

@@ -42,7 +42,11 @@ export function PromptDialog({
         </>
       }
     >
-      <Field label="Name" hint="Letters, digits, - and _. Type it after a slash to insert the prompt." error={error}>
+      <Field
+        label="Name"
+        hint="Letters, digits, - and _. Type it after a slash to insert the prompt."
+        error={error}
+      >
         <Input
           value={name}
           required

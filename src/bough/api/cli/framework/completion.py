@@ -117,7 +117,7 @@ def roles(incomplete: str) -> list[tuple[str, str]]:
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
     options = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
     client = Client(ServerTarget(options.get("data"), options.get("url"), options.get("token")))
-    limit = {} if noun in ("agents", "savedPrompts") else {"limit": OFFERED}
+    limit = {} if noun in ("agents", "clones", "savedPrompts") else {"limit": OFFERED}
     with contextlib.suppress(BoughError, typer.BadParameter):
         return client.get(path, **limit, **query).value[noun]
     return []

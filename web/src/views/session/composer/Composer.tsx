@@ -241,11 +241,10 @@ export function Composer({ session, tasks, state, onSideQuestion, focused, ref }
               sessionId={session.id}
               text={text}
               disabled={state.broken}
-              onInsert={(inserted) => {
-                replaceText(text.slice(0, caret) + inserted + text.slice(caret), caret + inserted.length);
-                // After the menu has given the focus back to its button.
-                setTimeout(() => textField.current?.focus());
-              }}
+              onInsert={(inserted) =>
+                replaceText(text.slice(0, caret) + inserted + text.slice(caret), caret + inserted.length)
+              }
+              onFocus={() => textField.current?.focus()}
             />
           }
         />

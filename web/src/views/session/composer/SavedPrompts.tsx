@@ -1,7 +1,7 @@
 /** The button beside the prompt that lists saved prompts to insert, and saves the present one. */
 import { useQuery } from "@tanstack/react-query";
 import { BookMarked, FolderGit2, Plus, Settings2 } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { offeredPromptsQuery } from "@/api/queries";
 import { routes } from "@/app/routes";
@@ -16,19 +16,29 @@ export function SavedPrompts({
   text,
   disabled,
   onInsert,
+  onFocus,
 }: {
   sessionId: string;
   text: string;
   disabled: boolean;
   onInsert: (text: string) => void;
+  /** Gives the focus to the prompt box, once something was inserted. */
+  onFocus: () => void;
 }) {
   const [, navigate] = useLocation();
   const [saving, setSaving] = useState(false);
+  const hasInserted = useRef(false);
   const prompts = useQuery(offeredPromptsQuery(sessionId)).data ?? [];
   return (
     <>
       <Menu
         align="start"
+        onCloseFocus={(event) => {
+          if (!hasInserted.current) return;
+          hasInserted.current = false;
+          event.preventDefault();
+          onFocus();
+        }}
         trigger={
           <IconButton label="Saved prompts" disabled={disabled}>
             <BookMarked />
@@ -40,7 +50,10 @@ export function SavedPrompts({
           <MenuItem
             key={name}
             icon={path ? <FolderGit2 aria-label="From the repository" /> : <BookMarked aria-hidden />}
-            onSelect={() => onInsert(content)}
+            onSelect={() => {
+              hasInserted.current = true;
+              onInsert(content);
+            }}
           >
             {name}
           </MenuItem>

@@ -117,3 +117,4 @@ async def test_a_preset_on_the_start_page(site: Site, page: Page) -> None:
     await page.wait_for_url("**/session/*")
     session = await site.client.get(f"/api/sessions/{page.url.rsplit('/', 1)[1]}")
     assert (session["preset"], session["permissionMode"], session["agent"]) == ("reader", "plan", "demo")
+    await site.client.call("DELETE", "/api/presets/reader")

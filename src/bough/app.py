@@ -52,6 +52,7 @@ from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
+from bough.core.saved_prompts.service import SavedPrompts
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.runs import ScheduleRuns
 from bough.core.schedules.service import Schedules
@@ -228,6 +229,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
         presets=Presets(store, catalog),
+        saved_prompts=SavedPrompts(store, settings),
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,

@@ -74,6 +74,9 @@ _ROUTES: dict[Needed, str] = {
         GET /api/runs
         GET /api/runs/{run_id}
         GET /api/runs/{run_id}/log
+        GET /api/saved-prompts
+        GET /api/saved-prompts/offered
+        GET /api/saved-prompts/{name}
         GET /api/schedules
         GET /api/schedules/{schedule_id}
         GET /api/schedules/{schedule_id}/runs
@@ -137,6 +140,9 @@ _ROUTES: dict[Needed, str] = {
         PUT /api/reviews/{kind}/{subject_id}/viewed
         POST /api/runs/{run_id}/preview
         POST /api/runs/{run_id}/stop
+        POST /api/saved-prompts
+        PATCH /api/saved-prompts/{name}
+        DELETE /api/saved-prompts/{name}
         POST /api/schedules
         PATCH /api/schedules/{schedule_id}
         DELETE /api/schedules/{schedule_id}

@@ -43,6 +43,7 @@ from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
+from bough.core.saved_prompts.service import SavedPrompts
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
@@ -124,6 +125,7 @@ class Services:
     boards: Boards
     mcp_servers: McpServers
     presets: Presets
+    saved_prompts: SavedPrompts
     marking: Marking
     conversations: ConversationLists
     imports: Imports

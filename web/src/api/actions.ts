@@ -176,6 +176,13 @@ export const patchPreset = (presetId: string, body: Schemas["PresetPatch"]) =>
 export const removePreset = (presetId: string) =>
   dataOf(api.DELETE("/api/presets/{presetId}", { params: { path: { presetId } } }));
 
+export const addSavedPrompt = (body: Schemas["NewSavedPrompt"]) =>
+  dataOf(api.POST("/api/saved-prompts", { body }));
+export const patchSavedPrompt = (name: string, body: Schemas["SavedPromptPatch"]) =>
+  dataOf(api.PATCH("/api/saved-prompts/{name}", { params: { path: { name } }, body }));
+export const removeSavedPrompt = (name: string) =>
+  dataOf(api.DELETE("/api/saved-prompts/{name}", { params: { path: { name } } }));
+
 export const revokeToken = (tokenId: string) =>
   dataOf(api.DELETE("/api/tokens/{tokenId}", { params: { path: { tokenId } } }));
 

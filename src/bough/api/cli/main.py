@@ -55,6 +55,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "commands.acp": ("acp", "mcp-stdio"),
     "agents.command": ("agents",),
     "agents.preset": ("preset",),
+    "agents.saved_prompt": ("prompt",),
     "commands.mcp": ("mcp",),
     "commands.export": ("export",),
     "access.token": ("token",),

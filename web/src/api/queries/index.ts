@@ -6,6 +6,7 @@ export * from "./cache";
 export * from "./overview";
 export * from "./reviews";
 export * from "./runs";
+export * from "./savedPrompts";
 export * from "./schedules";
 export * from "./server";
 export * from "./sessions";

@@ -19,6 +19,9 @@ const session = {
 const answer = (status: number, body: unknown) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
 
+/** What every query is answered with. */
+const EMPTY = { sessions: [], prompts: [], agents: [], models: [], efforts: [], commands: [] };
+
 describe("the composer", () => {
   const sent: Request[] = [];
   const onSideQuestion = vi.fn();
@@ -28,7 +31,7 @@ describe("the composer", () => {
     setPref("draft.s1", undefined);
     setPref("enterSends", true);
     vi.stubGlobal("fetch", async (request: Request) => {
-      if (request.method === "GET") return answer(200, { sessions: [], prompts: [], agents: [] });
+      if (request.method === "GET") return answer(200, EMPTY);
       sent.push(request);
       return next();
     });

@@ -21,6 +21,8 @@ const agents = [
   { name: "able", title: "Able", steering: true, examples: [], modes: {} },
   { name: "deaf", title: "Deaf", steering: false, examples: [], modes: {} },
 ];
+/** What every query is answered with. */
+const EMPTY = { sessions: [], prompts: [], models: [], efforts: [], commands: [] };
 const answer = (status: number, body: unknown) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
 
@@ -43,7 +45,7 @@ describe("the button beside Queue", () => {
     sent.length = 0;
     setPref("draft.s1", undefined);
     vi.stubGlobal("fetch", async (request: Request) => {
-      if (request.method === "GET") return answer(200, { agents, sessions: [], prompts: [] });
+      if (request.method === "GET") return answer(200, { ...EMPTY, agents });
       sent.push(await request.json());
       return answer(202, { taskId: "t1" });
     });

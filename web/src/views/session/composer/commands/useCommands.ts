@@ -11,7 +11,7 @@ import { type Command, commandsOf } from "./slashCommands";
 export function knownCommands(
   session: Session,
   sessions: readonly Session[],
-  offered: unknown = [],
+  offered: readonly { name: string; description?: string | null }[] = [],
 ): Command[] {
   const own = commandsOf(session);
   if (own.length) return own;
@@ -21,7 +21,7 @@ export function knownCommands(
     const commands = commandsOf(other);
     if (commands.length) return commands;
   }
-  return commandsOf({ metadata: { commands: offered } });
+  return commandsOf({ metadata: { commands: offered.map((command) => ({ ...command })) } });
 }
 
 const NO_SESSIONS: Session[] = [];

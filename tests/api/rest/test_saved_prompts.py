@@ -29,7 +29,7 @@ def offer(folder: Path, name: str, text: str | bytes) -> Path:
 
 
 async def test_prompts_are_kept(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """N3: A person saves, lists, changes and removes prompts by their names."""
+    """R9: A person saves, lists, changes and removes prompts by their names."""
     client = server.client
     first = await save(client, "review", "Review it.\nName risks.", idempotencyKey="k")
     assert await save(client, "review", "Review it.\nName risks.", idempotencyKey="k") == first
@@ -56,7 +56,7 @@ async def test_prompts_are_kept(server: Running, monkeypatch: pytest.MonkeyPatch
 
 
 async def test_prompts_are_private(server: Running) -> None:
-    """N3, L1: Nobody sees another person's prompts, and viewers save none; those of a removed person are gone."""
+    """R9, L1: Nobody sees another person's prompts, and viewers save none; those of a removed person are gone."""
     await save(server.client, "mine", "Of the owner.")
     async with as_user(server, "ann", "operator") as ann:
         assert (await ann.client.get(WHERE))["savedPrompts"] == []
@@ -74,7 +74,7 @@ async def test_prompts_are_private(server: Running) -> None:
 
 
 async def test_a_repository_offers_prompts(server: Running) -> None:
-    """N3: The files in .bough/prompts are offered in the repository and in sessions there, after one's own."""
+    """R9: The files in .bough/prompts are offered in the repository and in sessions there, after one's own."""
     path = server.repo()
     offer(path, "release.md", "Prepare a release.\r\nList the changes.\n")
     offer(path, "review.md", "Of the repository.")
@@ -91,7 +91,7 @@ async def test_a_repository_offers_prompts(server: Running) -> None:
 
 
 def test_hostile_files_are_not_read(tmp_path: Path) -> None:
-    """N3, S10: Links, pipes, large files, other encodings and odd names are skipped, and hidden characters shown."""
+    """R9, S10: Links, pipes, large files, other encodings and odd names are skipped, and hidden characters shown."""
     secret = tmp_path / "secret.md"
     secret.write_text("secret")
     repo = tmp_path / "repo"

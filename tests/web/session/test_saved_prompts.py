@@ -1,4 +1,4 @@
-"""N3, O4: prompts are saved and inserted; mode and model are changed below the prompt box, which has the focus."""
+"""R9, O4: prompts are saved and inserted; mode and model are changed below the prompt box, which has the focus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDER = "document.documentElement.scrollWidth > document.documentElement.clientW
 
 
 async def test_a_prompt_is_saved_and_inserted(site: Site, page: Page) -> None:
-    """N3: A typed prompt is saved, inserted by its name after a slash and by the menu, also one of the repository, and
+    """R9: A typed prompt is saved, inserted by its name after a slash and by the menu, also one of the repository, and
     managed in the settings."""
     folder = Path(site.repo) / ".bough" / "prompts"
     folder.mkdir(parents=True)

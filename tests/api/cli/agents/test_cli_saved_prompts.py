@@ -9,7 +9,7 @@ from tests.support.server import Running
 
 
 async def test_prompts_are_saved_and_printed(server: Running, cli: Cli) -> None:
-    """N3, L4: A person saves a prompt, prints exactly its text, renames and removes it, and lists a repo's own."""
+    """R9, L4: A person saves a prompt, prints exactly its text, renames and removes it, and lists a repo's own."""
     path = server.repo()
     folder = path / ".bough" / "prompts"
     folder.mkdir(parents=True)

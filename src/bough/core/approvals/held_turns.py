@@ -84,7 +84,7 @@ class InterruptedKind(HeldTurnKind):
         """Interrupts a turn whose agent is gone, and asks how it continues if the policy is to ask."""
         if not await interruption.interrupt(change, task, error, policy):
             return
-        await records.add_approval(
+        await ask.add(
             change,
             task,
             title="The agent ended in the middle of this turn. Start it again and tell it to continue?",
@@ -163,7 +163,7 @@ class AgentLimitKind(HeldTurnKind):
             title=f"{title} Try again?",
             tool_call={"title": title, "reason": limit.reason},
             options=TRY_AGAIN_OPTIONS,
-            reason="Other sessions of the same account wait for your answer, too.",
+            reason="Other sessions of the same account may wait for your answer, too.",
             deny_on_expiry=True,
         )
         await records.update_session(change, session.id, activity="waiting_permission")

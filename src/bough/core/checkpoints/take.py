@@ -13,7 +13,7 @@ import structlog
 
 from bough.core.checkpoints.folders import Folders
 from bough.core.store import records
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
 from bough.core.store.session_secrets import shown_task
 from bough.core.store.short_ids import find
 from bough.core.store.sql import CHECKPOINTS
@@ -220,9 +220,8 @@ class Checkpoints:
             if task_id is not None:
                 params["task_id"] = (await records.task(tx, task_id)).id
             where = " AND ".join(f"{name} = :{name}" for name in params) or "true"
-            query = CHECKPOINTS.newest.with_(where=where)
-            rows = await tx.all(query, Checkpoint, limit=limit, offset=offset, **params)
-            return Page(rows, await tx.value(CHECKPOINTS.count.with_(where=where), **params) or 0, limit, offset)
+            page, count = CHECKPOINTS.newest.with_(where=where), CHECKPOINTS.count.with_(where=where)
+            return await read_page(tx, page, count, Checkpoint, limit, offset, **params)
 
         return await self._store.read(work)
 

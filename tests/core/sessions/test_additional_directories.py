@@ -28,7 +28,7 @@ for message in messages():
 
 
 async def test_an_agent_is_told_its_folders(tmp_path: Path) -> None:
-    """W7: Further folders are part of the session, forks keep them, and an agent that takes them is told; one that does
+    """W6: Further folders are part of the session, forks keep them, and an agent that takes them is told; one that does
     not is not, and the transcript says so."""
     log = tmp_path / "log"
     for name, capabilities in (("takes", '{"additionalDirectories": {}}'), ("leaves", "{}")):
@@ -50,7 +50,7 @@ async def test_an_agent_is_told_its_folders(tmp_path: Path) -> None:
 
 
 async def test_which_folders_are_refused(server: Running, tmp_path: Path) -> None:
-    """W7, W3: A folder outside the workspace root, in Bough's data, that is missing or overlaps with another is refused,
+    """W6, W3: A folder outside the workspace root, in Bough's data, that is missing or overlaps with another is refused,
     also behind a link; settings of programs are for admins."""
     repo = await server.client.repo(server.repo())
     body = {"repoId": repo["id"], "agent": "demo"}
@@ -72,7 +72,7 @@ async def test_which_folders_are_refused(server: Running, tmp_path: Path) -> Non
 
 
 async def test_a_folder_that_is_replaced(server: Running, tmp_path: Path) -> None:
-    """W7, W3: A further folder that leads elsewhere by now, or is gone, is noticed before the next turn."""
+    """W6, W3: A further folder that leads elsewhere by now, or is gone, is noticed before the next turn."""
     repo = await server.client.repo(server.repo())
     other = server.root / "other"
     other.mkdir()
@@ -87,7 +87,7 @@ async def test_a_folder_that_is_replaced(server: Running, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_the_box_of_several_folders(tmp_path: Path) -> None:
-    """W7, X1: In its sandbox the agent writes in its further folders, commits there, and nowhere else."""
+    """W6: In its sandbox the agent writes in its further folders, commits there, and nowhere else."""
     async with serving(tmp_path, sandbox="required") as server:
         repo = await server.client.repo(server.repo())
         other, third = make_repo(server.root / "other"), server.root / "third"

@@ -50,8 +50,8 @@ async def test_an_agent_is_told_its_folders(tmp_path: Path) -> None:
 
 
 async def test_which_folders_are_refused(server: Running, tmp_path: Path) -> None:
-    """W6, W3: A folder outside the workspace root, in Bough's data, that is missing or overlaps with another is refused,
-    also behind a link; settings of programs are for admins."""
+    """W6, W3: A folder outside the workspace root, that is missing, or that overlaps with another is refused,
+    also behind a link."""
     repo = await server.client.repo(server.repo())
     body = {"repoId": repo["id"], "agent": "demo"}
     (server.root / "link").symlink_to("/etc")

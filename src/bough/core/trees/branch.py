@@ -63,17 +63,23 @@ class Branches:
         self._catalog = catalog
         self._worktrees = worktrees
 
-    async def fork(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
+    async def fork(
+        self, caller: Caller, session_id: str, new: NewBranch, *, expected_preset: str | None = None
+    ) -> Branched:
         """Creates a session that knows the conversation so far."""
-        return await self._branch(caller, session_id, new, "fork")
+        return await self._branch(caller, session_id, new, "fork", expected_preset)
 
-    async def spawn(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
+    async def spawn(
+        self, caller: Caller, session_id: str, new: NewBranch, *, expected_preset: str | None = None
+    ) -> Branched:
         """Creates a child that starts with no context and reports to its parent."""
-        return await self._branch(caller, session_id, new, "subsession")
+        return await self._branch(caller, session_id, new, "subsession", expected_preset)
 
-    async def side_question(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
+    async def side_question(
+        self, caller: Caller, session_id: str, new: NewBranch, *, expected_preset: str | None = None
+    ) -> Branched:
         """Asks a side question: a fork that only reads, and is archived when it has answered."""
-        return await self._branch(caller, session_id, new, "btw")
+        return await self._branch(caller, session_id, new, "btw", expected_preset)
 
     async def admit(self, caller: Caller, session_id: str, new: list[NewBranch], kind: BranchKind) -> None:
         """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
@@ -91,11 +97,11 @@ class Branches:
 
         await self._store.write(work)
 
-    async def _branch(self, caller: Caller, session_id: str, new: NewBranch, kind: BranchKind) -> Branched:
+    async def _branch(
+        self, caller: Caller, session_id: str, new: NewBranch, kind: BranchKind, expected_preset: str | None
+    ) -> Branched:
         self._check(caller, new, kind)
-        prompt = None
-        if new.prompt is not None:
-            prompt = checked_prompt(new.prompt, self._settings.max_prompt)
+        prompt = checked_prompt(new.prompt, self._settings.max_prompt) if new.prompt is not None else None
         source = await self._store.read(lambda tx: records.session(tx, session_id))
         if (task_id := new.task_id) is not None:
             whole = await self._store.read(lambda tx: whole_id(tx, "tasks", task_id))
@@ -106,7 +112,7 @@ class Branches:
             scope = RecordScope(SCOPE, "sessions", source.id)
             if (earlier := await self._store.stored_answer(caller, scope, request, Branched)) is not None:
                 return earlier
-            new = await self.filled_in(new)
+            new = await self.filled_in(new, expected_preset)
             self._check_variables(caller, new)
         if new.agent is not None:
             startable(self._catalog.get(new.agent), self._settings.data_path)
@@ -244,9 +250,9 @@ class Branches:
         env = (new.env or {}) | (preset.env if preset is not None else {})
         check_variables(caller, self._catalog, checked_env(env))
 
-    async def filled_in(self, new: NewBranch) -> NewBranch:
-        """Returns a branch with the fields of its preset."""
-        return await fill_in_branch(self._store, new)
+    async def filled_in(self, new: NewBranch, expected_preset: str | None = None) -> NewBranch:
+        """Returns a branch with the fields of its preset, if that has the expected version."""
+        return await fill_in_branch(self._store, new, expected_preset)
 
     async def _add(
         self,

@@ -103,7 +103,8 @@ async def working(services: Services) -> AsyncGenerator[Services]:
             *(background.stop, services.page_keys.changes.close, services.calls.close, services.race_results.close),
             *(services.overlaps.close, services.progress.close, services.disk.close, services.finishing.close),
             *(services.cleanups.close, services.worktrees.close, services.terminals.close, services.runs.close),
-            *(services.branches.close, services.checkpoints.close, services.runner.agents.close),
+            *(services.branches.close, services.checkpoints.close, services.agent_offers.close),
+            services.runner.agents.close,
         )
         async with contextlib.AsyncExitStack() as stack:
             for close in reversed(closing):

@@ -57,6 +57,8 @@ async def test_the_app_sees_nothing_of_bough(server: Running, previewed: tuple[J
     assert answer.status_code == 200, answer.text
     asked = answer.json()
     assert (asked["cookie"], "authorization" in asked) == ("app=mine", False)
+    real = await ask(server, host, authorization=f"Bearer {server.token}")
+    assert real.status_code == 200 and "authorization" not in real.json()
     assert (await ask(server, host, authorization="Bearer app")).json()["authorization"] == "Bearer app"
 
 

@@ -13,6 +13,8 @@ from bough.errors import Denied
 from bough.git.safe.location import find
 from bough.git.workspace import check_workspace, git_folders
 from tests.support.client import Json
+from tests.support.eventually import eventually
+from tests.support.mcp.tool_server import tool_server
 from tests.support.repos import git, make_repo
 from tests.support.server import Running, serving
 
@@ -187,3 +189,28 @@ def test_the_data_folder_counts_too(tmp_path: Path) -> None:
     (tmp_path / "repo").symlink_to(tmp_path / "data")
     with pytest.raises(Denied, match="data folder"):
         check_workspace(tmp_path, tmp_path / "data", str(tmp_path / "repo"))
+
+
+async def test_a_link_that_moves_while_a_person_decides(tmp_path: Path) -> None:
+    """W3, 5d: A new session works in the folder that a person was asked about, or not at all."""
+    async with tool_server(tmp_path) as place:
+        shown, private = place.server.root / "shown", place.server.root / "private"
+        shown.mkdir()
+        private.mkdir()
+        link = place.server.root / "link"
+        link.symlink_to(shown)
+        agent = await place.root("default")
+        approval = await place.asked(agent, "create_session", name="x", workingDir=str(link))
+        assert str(shown) in approval["reason"]
+        link.unlink()
+        link.symlink_to(private)
+        await place.decide(approval["id"])
+
+        async def carried_out() -> Json | None:
+            calls: list[Json] = (await place.client.get(f"/api/sessions/{agent.id}/calls"))["calls"]
+            return calls[0] if calls[0]["outcome"] is not None else None
+
+        call = await eventually(carried_out, "the call was carried out")
+        assert call["outcome"]["code"] == "folder_changed", call
+        paths = [repo["path"] for repo in (await place.client.get("/api/repos"))["repos"]]
+        assert str(private) not in paths and str(shown) not in paths

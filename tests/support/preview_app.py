@@ -12,6 +12,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+POLICY = "frame-ancestors 'none'; base-uri 'self', frame-ancestors 'self'"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title><link rel="icon" href="data:,">
 <h1>The app</h1><p id="said"></p></html>"""
 
@@ -24,7 +25,11 @@ async def _serve(port: int) -> None:
     def answer(_connection: ServerConnection, request: Request) -> Response | None:
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return None
-        headers = [("X-Frame-Options", "DENY"), ("Strict-Transport-Security", "max-age=1000")]
+        headers = [
+            ("X-Frame-Options", "DENY"),
+            ("Content-Security-Policy", POLICY),
+            ("Strict-Transport-Security", "max-age=1000"),
+        ]
         if request.path == "/asked":
             body = json.dumps(dict(request.headers.raw_items()))
             return _response(HTTPStatus.OK, "application/json", body, headers)

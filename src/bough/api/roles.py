@@ -33,6 +33,7 @@ _ROUTES: dict[Needed, str] = {
         GET /openapi/{path}
         GET /openapi/openapi.json
         GET /api/agents
+        GET /api/agents/{name}/offer
         GET /api/approvals
         GET /api/approvals/{approval_id}
         GET /api/boards
@@ -114,6 +115,7 @@ _ROUTES: dict[Needed, str] = {
     """,
     # Works with sessions, worktrees and boards, and decides approvals.
     "operator": """
+        POST /api/agents/{name}/offer
         POST /api/approvals/{approval_id}
         POST /api/boards
         PATCH /api/boards/{board_id}
@@ -234,6 +236,7 @@ _TOOLS: dict[Role, tuple[str, ...]] = {
         "agor_schedules_list",
         "agor_mcp_servers_list",
         "agor_presets_list",
+        "agor_agents_list",
     ),
     "operator": (
         "create_session",

@@ -9,6 +9,7 @@ from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
 from bough.core.access.user_tokens import UserTokens
 from bough.core.access.users import Users
+from bough.core.agent_offers.service import AgentOffers
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
 from bough.core.checkpoints.restore import Restoring
@@ -94,6 +95,7 @@ class Services:
     users: Users
     audit: Audit
     catalog: Catalog
+    agent_offers: AgentOffers
     hub: Hub
     repos: Repos
     git_permissions: RepositoryGitPermissions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -39,6 +40,23 @@ def read_start(path: str, limit: int) -> bytes | None:
         return None
     finally:
         os.close(file)
+
+
+def open_folder(top: str | os.PathLike[str], path: str, *, create: int | None = None) -> int:
+    """Opens a folder below another one, to reach what is in it. Follows no link below `top`, whatever an agent that
+    works there does meanwhile: raises `NotADirectoryError` for one. With the mode `create`, creates missing folders."""
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+    folder = os.open(top, flags)
+    for name in path.split("/") if path else ():
+        try:
+            if create is not None:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, create, dir_fd=folder)
+            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
 
 
 def relative(path: str, top: str) -> str:

@@ -92,8 +92,11 @@ class GitProcess:
         return out, err
 
     def _refuse_links(self) -> None:
-        """Raises `GitFailed` if git would write through a link in the repository."""
+        """Raises `GitFailed` if git would work in another repository, or write through a link."""
         name = command(self.arguments)
+        reason = written_paths.why_refused(self._cwd, self.start.env)
+        if reason is not None:
+            raise GitFailed("git_failed", f"{reason}; git {name} was not run.")
         if name == "worktree" and "list" in self.arguments:
             # It only reads.
             return

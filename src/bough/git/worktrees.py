@@ -7,18 +7,22 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+import structlog
 
 from bough.errors import Conflict, Invalid
-from bough.git.paths import is_there, real, relative
+from bough.git.paths import is_there, open_folder, real, relative
 from bough.git.refs.branches import is_noted, set_upstream
 from bough.git.run import GitFailed, Needs, git
 from bough.git.safe import permissions
 from bough.git.safe.location import find
 from bough.git.working_copy.status import files
+
+log = structlog.get_logger("bough.git")
 
 # For checking out a very large repository, including hooks.
 ADD_WITHIN = 600.0
@@ -235,19 +239,28 @@ async def exclude(common: str, top: str, path: str) -> None:
         await git(top, "check-ignore", "--quiet", "--no-index", "--", f"{inside}/")
         return
     hidden = inside.partition("/")[0] if inside.startswith(".worktrees/") else inside
-    _add_line(Path(common, "info"), "/" + _GLOB.sub(r"\\\1", hidden) + "/")
+    _add_line(common, "/" + _GLOB.sub(r"\\\1", hidden) + "/")
 
 
-def _add_line(info: Path, line: str) -> None:
-    """Adds a line to `exclude` unless it is already there."""
-    info.mkdir(exist_ok=True)
-    file = info / "exclude"
-    if file.exists() and not file.is_file():
-        return  # Opening a pipe would wait forever.
-    known = file.read_bytes() if file.exists() else b""
-    if os.fsencode(line) not in known.split(b"\n"):
-        with file.open("ab") as writing:
-            writing.write((b"" if not known or known.endswith(b"\n") else b"\n") + os.fsencode(line) + b"\n")
+def _add_line(common: str, line: str) -> None:
+    """Adds a line to `info/exclude` unless it is already there. An agent may have made the file a link to another one,
+    or a pipe, which would wait forever: then the folder stays in sight."""
+    try:
+        info = open_folder(common, "info", create=0o777)
+        try:
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            file = os.open("exclude", flags, 0o666, dir_fd=info)
+        finally:
+            os.close(info)
+    except OSError as error:
+        log.warning("worktree_not_excluded", repository=common, error=str(error))
+        return
+    with os.fdopen(file, "r+b", buffering=0) as exclude:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return
+        known = exclude.read()
+        if os.fsencode(line) not in known.split(b"\n"):
+            exclude.write((b"" if not known or known.endswith(b"\n") else b"\n") + os.fsencode(line) + b"\n")
 
 
 async def remove(repo: str, path: str, *, force: bool) -> None:

@@ -48,6 +48,7 @@ FINISHING = (
 RUNS = ("agor_worktrees_run", "agor_worktrees_run_log")
 SCHEDULES = ("agor_schedules_list", "agor_schedules_create", "agor_schedules_remove")
 PRESETS = ("agor_presets_list",)
+AGENTS = ("agor_agents_list",)
 PLAIN = ("create_session", "send_to_session", "get_session_status", "list_sessions", "get_current_session_id")
 # About four characters make a token.
 MOST_TOKENS = 7_500
@@ -89,6 +90,7 @@ TAKES = {
     "permissionMode?",
     "agor_schedules_remove": "scheduleId",
     "agor_presets_list": "limit? offset?",
+    "agor_agents_list": "agenticTool? limit? offset?",
     "create_session": "name workingDir worktree? initialMessage? permissionMode? agent? preset? enableCallback?",
     "send_to_session": "sessionId message when?",
     "get_session_status": "sessionId",
@@ -111,7 +113,17 @@ async def test_the_list_is_the_same_at_every_start(tmp_path: Path) -> None:
 
 async def test_all_tools_are_listed(mcp: Mcp) -> None:
     """5a, 5b: Lists every tool of both sections in a fixed order."""
-    assert tuple(await mcp.tools()) == (*CHANGING, *READING, *PLACES, *FINISHING, *RUNS, *SCHEDULES, *PRESETS, *PLAIN)
+    assert tuple(await mcp.tools()) == (
+        *CHANGING,
+        *READING,
+        *PLACES,
+        *FINISHING,
+        *RUNS,
+        *SCHEDULES,
+        *PRESETS,
+        *AGENTS,
+        *PLAIN,
+    )
 
 
 async def test_the_list_is_short(mcp: Mcp) -> None:

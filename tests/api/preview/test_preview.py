@@ -59,7 +59,8 @@ async def test_an_app_is_seen(server: Running, previewed: tuple[Json, str], brow
     origin = url.removesuffix("/")
     answer = await browser.get("/")
     assert (answer.status_code, "The app" in answer.text) == (200, True)
-    assert answer.headers["content-security-policy"] == f"frame-ancestors 'self' {server.url}"
+    policies = answer.headers.get_list("content-security-policy")
+    assert policies == ["base-uri 'self'", f"frame-ancestors 'self' {server.url}"]
     assert "x-frame-options" not in answer.headers
     assert "strict-transport-security" not in answer.headers
     assert answer.headers["set-cookie"] == "app=1; Path=/"

@@ -98,8 +98,8 @@ async def test_a_pipe_where_git_keeps_what_it_ignores(tmp_path: Path) -> None:
     exclude = top / ".git" / "info" / "exclude"
     exclude.unlink(missing_ok=True)
     exclude.parent.mkdir(exist_ok=True)
-    worktrees._add_line(exclude.parent, "/first/")  # pyright: ignore[reportPrivateUsage]
+    worktrees._add_line(str(top / ".git"), "/first/")  # pyright: ignore[reportPrivateUsage]
     assert exclude.read_text() == "/first/\n"
     exclude.unlink()
     os.mkfifo(exclude)
-    worktrees._add_line(exclude.parent, "/second/")  # pyright: ignore[reportPrivateUsage]
+    worktrees._add_line(str(top / ".git"), "/second/")  # pyright: ignore[reportPrivateUsage]

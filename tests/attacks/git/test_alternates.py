@@ -1,5 +1,5 @@
 """Attacks by `objects/info/alternates`: the folders in which git looks for objects besides its own. Only an unconfined
-agent can write the file."""
+agent can write the file, and a confined one in a folder that it makes a repository itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
+from bough.git.run import GitFailed
+from bough.git.working_copy.folder_state import state
+from bough.git.working_copy.snapshot import take
 from tests.api.error_responses import refused
 from tests.api.worktree_helpers import commit, head
 from tests.attacks.git.hostile_repositories import Place, fsmonitor, hooks
@@ -89,3 +94,25 @@ async def test_alternates_that_lead_nowhere(server: Running) -> None:
         await work.do("merge")
         file.unlink()
         assert (work.main / f"{number}.txt").exists()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+async def test_very_many_alternates(tmp_path: Path, deep: bool) -> None:
+    """S6: A repository that borrows from very many folders, also through others, does not keep git busy: no git call is
+    made there, and the error names the file. One that borrows from a few works."""
+    top = make_repo(tmp_path / "repo")
+    file = top / ".git" / "objects" / "info" / "alternates"
+    file.parent.mkdir(exist_ok=True)
+    folders = [tmp_path / "many" / str(number) for number in range(40)]
+    for folder in folders:
+        (folder / "info").mkdir(parents=True)
+    file.write_text("".join(f"{folder}\n" for folder in folders))
+    assert (await state(str(top))).branch == "main"
+    lines = [f"{tmp_path}/many/{number}/x\n" for number in range(100_000)]
+    if deep:
+        for number, folder in enumerate(folders):
+            (folder / "info" / "alternates").write_text("".join(lines[number * 200 : number * 200 + 200]))
+    else:
+        file.write_text("".join(lines[:20_000]))
+    with pytest.raises(GitFailed, match="objects/info/alternates leads to more than 5000 folders"):
+        await take(str(top))

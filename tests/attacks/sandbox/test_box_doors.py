@@ -17,6 +17,8 @@ from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
 from bough.model.agents.sandbox import Sandbox
 from bough.model.session import Caller
+from tests.api.mcp.mcp_client import directive
+from tests.attacks.sandbox.box_agents import Boxed, needs_sandbox
 from tests.support.client import Json
 from tests.support.mcp.tool_server import PATIENCE, ToolServer, tool_server
 from tests.support.repos import make_repo
@@ -148,3 +150,21 @@ async def test_prompting_a_less_confined_session_needs_a_person(place: ToolServe
     assert "confines less than auto" in approval["reason"]
     await place.asked_every_time(agent, "send_to_session", sessionId=weak, message="hello")
     await agent.does("agor_sessions_prompt", sessionId=like, **arguments)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("program", ["command", "hooks", "submodules"])
+async def test_a_new_worktree_runs_nothing_outside_for_a_confined_agent(boxed: Boxed, program: str) -> None:
+    """S6, 5e: What people let run in new worktrees runs outside of the box, on files that a confined agent may have
+    written: also in the top modes, its wish to create one waits for a person."""
+    if program == "command":
+        await boxed.client.call("PATCH", f"/api/repos/{boxed.repo_id}", json={"setup": ["/bin/sh", "setup.sh"]})
+    else:
+        await boxed.client.call("PATCH", f"/api/repos/{boxed.repo_id}/git", json={program: True})
+    session = await boxed.session()
+    plant = 'echo "touch stolen" > setup.sh && git add setup.sh && git commit -qm Setup && echo done'
+    assert await boxed.run(session, plant) == "done\n"
+    await boxed.client.prompt(session, directive("agor_worktrees_create", repoId=boxed.repo_id, branch="topic"))
+    approval = await boxed.client.approval(session)
+    assert "outside of every sandbox" in approval["reason"] and "approval every time" in approval["reason"]
+    assert not list(boxed.repo.glob(".worktrees/*/stolen"))

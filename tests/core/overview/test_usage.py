@@ -86,12 +86,15 @@ async def test_days_before_the_report_are_left_out(server: Running) -> None:
 
 def test_where_a_report_begins() -> None:
     """O4: A report begins at a day or a number of days before today, in the reader's time zone."""
-    assert first_midnight(MIDNIGHT, None) == "2026-11-02T00:00:00.000000Z"
-    assert first_midnight(MIDNIGHT, "1d") == first_midnight(MIDNIGHT, "2026-11-15") == MIDNIGHT
-    assert first_midnight("2026-11-14T23:00:00.000000Z", "2026-11-14") == "2026-11-13T23:00:00.000000Z"
+    assert first_midnight(MIDNIGHT, None, 0) == "2026-11-02T00:00:00.000000Z"
+    assert first_midnight(MIDNIGHT, "1d", 0) == first_midnight(MIDNIGHT, "2026-11-15", 0) == MIDNIGHT
+    assert first_midnight("2026-11-14T23:00:00.000000Z", "2026-11-14", 60) == "2026-11-13T23:00:00.000000Z"
+    # New Zealand in summer, and Hawaii.
+    assert first_midnight("2026-11-14T11:00:00.000000Z", "2026-11-15", 780) == "2026-11-14T11:00:00.000000Z"
+    assert first_midnight("2026-11-15T10:00:00.000000Z", "2026-11-15", -600) == "2026-11-15T10:00:00.000000Z"
     for wrong in ("0d", f"{MOST_DAYS + 1}d", "2026-11-16", "yesterday", "²d", "1999-01-01", "99999999d"):
         with pytest.raises(Invalid) as caught:
-            first_midnight(MIDNIGHT, wrong)
+            first_midnight(MIDNIGHT, wrong, 0)
         assert caught.value.code == "bad_since"
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bough.core.transcripts.agent_state import shown_state
-from bough.core.transcripts.fold import Fold
+from bough.core.transcripts.fold import MOST_CALLS, TOO_MANY, Fold
 from bough.core.transcripts.growing_message import LONGEST_OUTPUT, GrowingMessage
 from bough.model.message import Message
 from bough.model.values.redaction import Redactor
@@ -40,6 +40,19 @@ def test_output_in_pieces(status: str | None) -> None:
     fold.close()
     assert shown(entry)["result"]["output"] == f"key *** and {SECRET[:5]}" and not fold.withheld
     assert entry in fold.dirty
+
+
+def test_the_end_of_a_turn_ends_few_calls() -> None:
+    """R4: However many calls a turn makes, its end writes a limited number. Earlier ones that are open end when
+    there are more, with a note that says so."""
+    fold = Fold()
+    calls = [fold.tool({"toolCallId": str(number), "status": "pending"}) for number in range(MOST_CALLS + 100)]
+    assert set(calls) <= set(fold.dirty)
+    assert shown(calls[99])["result"] == {"status": "failed", "note": TOO_MANY}
+    assert shown(calls[100])["result"] == {"status": "pending"}
+    fold.dirty.clear()
+    fold.close()
+    assert len(fold.dirty) == MOST_CALLS and calls[99] not in fold.dirty
 
 
 @pytest.mark.parametrize("status", [None, "pending", "odd", "completed"])

@@ -35,7 +35,7 @@ async def forked_often(trees: Grove, source: str) -> Session:
         for _ in range(DEEP):
             columns = {name: value for name, value in asdict(last).items() if name not in GROWN}
             columns |= {"id": new_id(), "kind": "fork", "forked_from_session_id": last.id, "branch_task_id": None}
-            columns |= {"race_id": None, "race_number": None}
+            columns |= {"race_id": None, "race_number": None, "config_options": None}
             fork = await change.tx.one(SESSIONS.add, Session, now=change.now, **columns)
             assert fork is not None
             last = fork

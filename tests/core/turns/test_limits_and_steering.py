@@ -9,7 +9,7 @@ import pytest
 from tests.core.helpers import open_session
 from tests.core.turns.test_parked_turns import HOUR, folder_of, limited, parked
 from tests.core.turns.test_steering import shown, steered_agent, working
-from tests.support.server import serving
+from tests.support.server import Running, serving
 
 
 @pytest.mark.parametrize(
@@ -45,37 +45,43 @@ async def test_a_limit_ends_the_turn_first(tmp_path: Path, text: str, stop_reaso
 
 
 async def test_a_limit_that_no_turn_waits_for_holds_nobody(tmp_path: Path) -> None:
-    """Q6: Once the parked turn is cancelled, the next prompt is tried at once: it does not wait in silence for hours,
+    """Q6: Once the parked turns are cancelled, the next prompt is tried at once: it does not wait in silence for hours,
     for a limit that may be over, with another login for example."""
     limited(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
-        session, second = [await open_session(server, agent="limited") for _ in range(2)]
-        folder = await folder_of(client, session)
-        (folder / "limit").write_text(HOUR)
-        task = await client.prompt(session, "one")
-        await parked(client, task)
-        behind = await client.prompt(second, "two")
+        sessions, tasks = await two_parked(server)
+        behind = await client.prompt(sessions[2], "two")
         assert (await client.get(f"/api/tasks/{behind}"))["status"] == "queued"
-        await client.call("DELETE", f"/api/tasks/{task}")
+        for task in tasks:
+            await client.call("DELETE", f"/api/tasks/{task}")
         assert (await client.wait_task(behind))["status"] == "completed"
-        again = await client.prompt(session, "three")
+        again = await client.prompt(sessions[0], "three")
         assert (await parked(client, again))["tries"] == 0
 
 
 async def test_a_person_can_have_a_waiting_session_tried(tmp_path: Path) -> None:
-    """Q6: A person who resumes a session whose prompts wait for a limit that another session met has the account tried
+    """Q6: A person who resumes a session whose prompts wait for a limit that other sessions met has the account tried
     at once."""
     limited(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
-        session, second = [await open_session(server, agent="limited") for _ in range(2)]
-        folder = await folder_of(client, session)
-        (folder / "limit").write_text(HOUR)
-        task = await client.prompt(session, "one")
-        await parked(client, task)
-        behind = await client.prompt(second, "two")
-        (folder / "limit").unlink()
-        await client.post(f"/api/sessions/{second}/resume")
-        assert (await client.wait_task(behind))["status"] == "completed"
-        assert (await client.wait_task(task))["status"] == "completed"
+        sessions, tasks = await two_parked(server)
+        behind = await client.prompt(sessions[2], "two")
+        for session in sessions[:2]:
+            (await folder_of(client, session) / "limit").unlink()
+        await client.post(f"/api/sessions/{sessions[2]}/resume")
+        for task in (behind, *tasks):
+            assert (await client.wait_task(task))["status"] == "completed"
+
+
+async def two_parked(server: Running) -> tuple[list[str], list[str]]:
+    """Returns three sessions, and the parked tasks of the first two."""
+    client = server.client
+    sessions = [await open_session(server, agent="limited") for _ in range(3)]
+    tasks: list[str] = []
+    for session in sessions[:2]:
+        (await folder_of(client, session) / "limit").write_text(HOUR)
+        tasks.append(await client.prompt(session, "one"))
+        await parked(client, tasks[-1])
+    return sessions, tasks

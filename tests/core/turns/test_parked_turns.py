@@ -50,14 +50,17 @@ def at(patch: pytest.MonkeyPatch, later: timedelta) -> None:
 
 
 async def test_a_limit_parks_the_account_until_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Q6: A turn that a limit ends is parked until the vendor's time, and with it all prompts of the same account;
-    other agents work on. At that time the turn continues once, as a continuation, and then the others run."""
+    """Q6: A turn that a limit ends is parked until the vendor's time, and once another tree has met it, all prompts of
+    the same account; other agents work on. At that time the turn continues once, as a continuation, and then the others
+    run."""
     limited(tmp_path)
     async with serving(tmp_path) as server:
         client = server.client
-        first, second, other = [await open_session(server, agent=name) for name in ("limited", "limited", "demo")]
-        folder = await folder_of(client, first)
-        (folder / "limit").write_text(HOUR)
+        first, second, third = [await open_session(server, agent="limited") for _ in range(3)]
+        other = await open_session(server, agent="demo")
+        folder, second_folder = await folder_of(client, first), await folder_of(client, second)
+        for place in (folder, second_folder):
+            (place / "limit").write_text(HOUR)
         task = await client.prompt(first, "one")
         limit = await parked(client, task)
         pause = parse(limit["resumesAt"]) - datetime.now(UTC)
@@ -65,12 +68,14 @@ async def test_a_limit_parks_the_account_until_its_end(tmp_path: Path, monkeypat
         assert (limit["kind"], limit["account"], limit["tries"]) == ("usage", "", 0)
         assert limit["reason"] == f"limited says: {HOUR}"
         behind = await client.prompt(first, "two")
-        elsewhere = await client.prompt(second, "three")
+        await parked(client, await client.prompt(second, "three"))
+        elsewhere = await client.prompt(third, "four")
         assert (await client.wait_task(await client.prompt(other, "[[say hi]]")))["status"] == "completed"
         waiting = [(await client.get(f"/api/tasks/{id}"))["status"] for id in (task, behind, elsewhere)]
         assert waiting == ["interrupted", "queued", "queued"]
-        (folder / "limit").unlink()
-        at(monkeypatch, timedelta(minutes=62))
+        for place in (folder, second_folder):
+            (place / "limit").unlink()
+        at(monkeypatch, timedelta(minutes=64))
         ended = [await client.wait_task(id) for id in (task, behind, elsewhere)]
         assert [(end["status"], end["attempt"], end["parked"]) for end in ended] == [
             ("completed", 2, None),
@@ -147,11 +152,13 @@ async def test_nobody_waits_for_an_answer_that_nobody_is_asked_for(tmp_path: Pat
     limited(tmp_path)
     async with serving(tmp_path, limit_tries=1, limit_pause=0.001) as server:
         client = server.client
-        session, second = [await open_session(server, agent="limited") for _ in range(2)]
-        (await folder_of(client, session) / "limit").write_text("Too many requests.")
+        session, second, third = [await open_session(server, agent="limited") for _ in range(3)]
+        for id in (session, second):
+            (await folder_of(client, id) / "limit").write_text("Too many requests.")
         task = await client.prompt(session, "one")
         await eventually(lambda: _pending(client), "a person is asked")
-        behind = await client.prompt(second, "two")
+        await parked(client, await client.prompt(second, "two"))
+        behind = await client.prompt(third, "three")
         assert (await client.get(f"/api/tasks/{behind}"))["status"] == "queued"
         await client.call("DELETE", f"/api/tasks/{task}")
         assert (await client.wait_task(behind))["status"] == "completed"
@@ -170,8 +177,7 @@ async def test_a_session_can_opt_out(tmp_path: Path) -> None:
         failed = await client.wait_task(await client.prompt(out, "two"))
         assert (failed["status"], failed["error"]["code"]) == ("failed", "agent_limit")
         await client.call("PATCH", f"/api/sessions/{out}", json={"resumeAfterLimit": True})
-        held = await client.prompt(out, "three")
-        assert (await client.get(f"/api/tasks/{held}"))["status"] == "queued"
+        assert (await parked(client, await client.prompt(out, "three")))["account"] == ""
 
 
 async def test_another_key_is_another_account(tmp_path: Path) -> None:
@@ -182,12 +188,12 @@ async def test_another_key_is_another_account(tmp_path: Path) -> None:
         own = await open_session(server, agent="limited", env={"LIMITED_KEY": "sk-1"})
         same = await open_session(server, agent="limited", env={"LIMITED_KEY": "sk-1"})
         other = await open_session(server, agent="limited", env={"LIMITED_KEY": "sk-2"})
-        (await folder_of(client, own) / "limit").write_text(HOUR)
+        for session in (own, same):
+            (await folder_of(client, session) / "limit").write_text(HOUR)
         limit = await parked(client, await client.prompt(own, "one"))
         assert limit["account"].startswith("key-") and "sk-1" not in limit["account"]
-        held = await client.prompt(same, "two")
+        assert (await parked(client, await client.prompt(same, "two")))["account"] == limit["account"]
         assert (await client.wait_task(await client.prompt(other, "three")))["status"] == "completed"
-        assert (await client.get(f"/api/tasks/{held}"))["status"] == "queued"
 
 
 async def test_a_resume_tries_now(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pathspec import GitIgnoreSpec
 
 from bough.core.worktrees.config import include
-from bough.core.worktrees.creation import setup
+from bough.core.worktrees.creation import copy_files
 from bough.core.worktrees.repos import RepoPatch
 from bough.errors import Denied
 from bough.model.session import Caller
@@ -122,7 +122,7 @@ async def test_ignored_files_are_copied(server: Running, tmp_path: Path) -> None
 
 async def test_too_much_is_not_copied(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """W1: Nothing is copied above the size limit, and the worktree says so."""
-    monkeypatch.setattr(setup, "LARGEST_COPY", 10)
+    monkeypatch.setattr(copy_files, "LARGEST_COPY", 10)
     repo = await configured(server, copyIgnored=[".env"])
     at(repo["path"], ".env").write_text("x" * 11)
     tree = await made(server.client, repo)

@@ -14,6 +14,7 @@ export type ParkedTask = NonNullable<Task["parked"]>;
 export type Approval = Schemas["Approval"];
 export type Answer = Schemas["AnswerBody"];
 export type Agent = Schemas["AgentDescription"];
+export type AgentOffer = Schemas["AgentOffer"];
 export type AgentTour = Schemas["AgentTour"];
 export type Repo = Schemas["Repo"];
 export type RepoConfig = Schemas["ConfigReport"];

@@ -150,6 +150,12 @@ class AgentClient:
         """Removes a session from the agent's memory. It can be opened again."""
         await self._ask("session/close", SessionIdParams(session_id=session_id), key, timeout)
 
+    async def delete_session(
+        self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT
+    ) -> None:
+        """Has the agent delete a session with its conversation."""
+        await self._ask("session/delete", SessionIdParams(session_id=session_id), key, timeout)
+
     async def prompt(self, session_id: str, blocks: Sequence[Block], key: str) -> PromptResult:
         """Runs a turn to its end, without a time limit."""
         params = PromptParams(session_id=session_id, prompt=list(blocks))

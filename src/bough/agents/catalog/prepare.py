@@ -48,6 +48,8 @@ class PreparedStart(msgspec.Struct, frozen=True):
     readable: list[str] = []
     # The variables in `env` that hold its keys.
     keys: list[str] = []
+    # The version of the agent; empty if it is unknown.
+    version: str = ""
 
 
 def prepare(
@@ -98,6 +100,7 @@ def prepare(
         protected_state=_expanded(entry.sandbox.protect, places, env),
         readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
         keys=_keys(entry, env, own),
+        version=located.version or "",
     )
 
 

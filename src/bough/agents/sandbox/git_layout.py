@@ -142,6 +142,9 @@ def _submodule(top: Path, dot_git: Path) -> GitLayout | None:
 
 
 def _create(folder: Path) -> None:
+    """Creates a folder, but not in the folder to which an agent has made the one above a link."""
+    if os.path.islink(folder.parent):
+        return
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -154,6 +157,8 @@ def _create_file(path: Path) -> None:
 def _keep_worktrees(folder: Path) -> None:
     """Keeps git from removing the folder with its last worktree, which would open it in running boxes. Git counts no
     folder without `gitdir` as a worktree, and does not prune one that is locked."""
+    if os.path.islink(folder):
+        return
     _create(folder / KEEP)
     with contextlib.suppress(OSError), open(folder / KEEP / "locked", "x") as file:
         file.write("Keeps this folder closed in sandboxes.\n")

@@ -67,6 +67,7 @@ TAGS = {
     "terminals": "A person's own shells in worktrees.",
     "runs": "Start, follow and stop a worktree's own commands.",
     "schedules": "Send prompts by the clock.",
+    "agents": "Agents of the catalog, and what they offer before the first turn.",
     "presets": "Named combinations of agent, model, mode and more for new sessions.",
     "conversations": "List and import what agents held outside of Bough.",
     "mcp-servers": "MCP servers that sessions can be given.",

@@ -13,8 +13,9 @@ from bough.agents.network.http_head import TOKEN, BadRequest, Request
 _HOPS = frozenset({"connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer", "host"})
 # What the app says about frames is replaced, and what it says about encryption would concern all of this machine.
 _DROPPED = frozenset({"connection", "keep-alive", "x-frame-options", "strict-transport-security"})
+_POLICIES = frozenset({"content-security-policy", "content-security-policy-report-only"})
 # Bough's own tokens and cookies, which no app may see.
-_OWN_TOKEN = re.compile(r"\bbough[_.]")
+_OWN_TOKEN = re.compile(r"\bbough[-_.]")
 _STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9]{2})(?: |$)")
 # Browsers leave out spaces around the name of a cookie's attribute.
 _DOMAIN = re.compile(r";\s*domain\s*(?:=[^;]*)?(?=;|$)", re.IGNORECASE)
@@ -91,6 +92,10 @@ def answer_head(answer: AnswerHead, origin: str, port: int, framers: list[str]) 
             continue
         if kind == "location":
             value = _moved(value, origin, port)
+        elif kind in _POLICIES:
+            value = _without_framers(value)
+            if not value:
+                continue
         elif kind == "set-cookie":
             value = _DOMAIN.sub("", value)
         lines.append(f"{name}: {value}")
@@ -100,6 +105,17 @@ def answer_head(answer: AnswerHead, origin: str, port: int, framers: list[str]) 
             lines.append("Referrer-Policy: same-origin")
         lines.append("Connection: close")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _without_framers(policies: str) -> str:
+    """Returns the app's policies without what they say about frames."""
+    others = ("; ".join(_other_rules(policy)) for policy in policies.split(","))
+    return ", ".join(policy for policy in others if policy)
+
+
+def _other_rules(policy: str) -> list[str]:
+    rules = (rule.strip() for rule in policy.split(";"))
+    return [rule for rule in rules if rule and rule.split()[0].lower() != "frame-ancestors"]
 
 
 def _moved(location: str, origin: str, port: int) -> str:

@@ -50,9 +50,9 @@ async def get_usage(
     if grouping is None:
         raise Invalid("bad_grouping", f"Usage cannot be grouped by {by[:40]!r}. Use one of: {', '.join(GROUPINGS)}.")
     midnight = day_began(tz)
-    begun = first_midnight(midnight, since)
+    begun = first_midnight(midnight, since, tz)
     return await answered(
-        services, ("usage", grouping, begun, midnight), lambda: services.usage.get(grouping, begun, midnight)
+        services, ("usage", grouping, begun, midnight, tz), lambda: services.usage.get(grouping, begun, midnight, tz)
     )
 
 

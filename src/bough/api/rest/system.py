@@ -1,8 +1,7 @@
-"""Routes about the server itself: health, metrics, settings, agents and the API's description."""
+"""Routes about the server itself: health, metrics, settings and the API's description."""
 
 from __future__ import annotations
 
-import asyncio
 import html
 import os
 from typing import Any
@@ -11,7 +10,7 @@ import msgspec
 from litestar import Request, Response, Router, get
 
 from bough import __version__, settings
-from bough.api.agents import AgentDescription, default_agent, describe
+from bough.api.agents import default_agent
 from bough.api.http.built_in_pages import HTML, headers
 from bough.api.http.openapi import document
 from bough.api.http.requests import Services, errors
@@ -36,10 +35,6 @@ class Setting(msgspec.Struct):
 
 class SettingList(msgspec.Struct):
     settings: list[Setting]
-
-
-class AgentList(msgspec.Struct):
-    agents: list[AgentDescription]
 
 
 @get("/api/health", responses={403: errors()[403]}, summary="Check that the server works; needs no token", security=[])
@@ -72,11 +67,6 @@ def _effective(services: Services, request: Request[Any, Any, Any]) -> dict[str,
     if server is not None and server[1] is not None:
         effective["port"] = server[1]
     return effective
-
-
-@get("/api/agents", responses=errors(), summary="List agents, including invalid agent files")
-async def list_agents(services: Services) -> AgentList:
-    return AgentList(await asyncio.to_thread(describe, services.catalog, services.settings.default_agent))
 
 
 @get(
@@ -123,4 +113,4 @@ token. Events are available on <code>WS /api/events</code> and as server-sent ev
 </tbody></table></html>
 """
 
-router = Router("/", route_handlers=[health, list_settings, list_agents, get_metrics, openapi, docs], tags=["system"])
+router = Router("/", route_handlers=[health, list_settings, get_metrics, openapi, docs], tags=["system"])

@@ -28,6 +28,7 @@ from bough.api.http.requests import find_caller
 from bough.api.http.server_parts import ServerParts, find_services
 from bough.api.page import routes
 from bough.api.rest import (
+    agents,
     approvals,
     checkpoints,
     conversations,
@@ -106,6 +107,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             finish.router,
             boards.router,
             mcp_servers.router,
+            agents.router,
             presets.router,
             system.router,
             tokens.router,

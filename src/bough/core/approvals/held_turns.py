@@ -163,7 +163,7 @@ class AgentLimitKind(HeldTurnKind):
             title=f"{title} Try again?",
             tool_call={"title": title, "reason": limit.reason},
             options=TRY_AGAIN_OPTIONS,
-            reason="Other sessions of the same account wait for your answer, too.",
+            reason="Other sessions of the same account may wait for your answer, too.",
             deny_on_expiry=True,
         )
         await records.update_session(change, session.id, activity="waiting_permission")

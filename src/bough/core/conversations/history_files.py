@@ -18,6 +18,7 @@ from bough.agents.catalog.entry import CatalogEntry
 from bough.agents.catalog.prepare import conversation_paths
 from bough.core.conversations.line_fields import Line, TokenCount, Tokens, parse, prompt_of, text_of
 from bough.errors import Conflict
+from bough.git.paths import open_folder
 from bough.model.values.times import of_seconds
 
 MOST_FILES = 5000
@@ -138,7 +139,7 @@ def link_file(entry: CatalogEntry, env: dict[str, str], data: Path, conversation
         if source.startswith(base):
             target = own + source[len(base) :]
             try:
-                folder = _make_folder(data, os.path.relpath(os.path.dirname(target), data))
+                folder = open_folder(data, os.path.relpath(os.path.dirname(target), data), create=0o700)
             except OSError as error:
                 raise Conflict(
                     "link_in_the_way",
@@ -149,21 +150,6 @@ def link_file(entry: CatalogEntry, env: dict[str, str], data: Path, conversation
             finally:
                 os.close(folder)
             return
-
-
-def _make_folder(top: Path, path: str) -> int:
-    """Opens a folder below another one, and creates it. Follows no link on the way."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    folder = os.open(top, flags)
-    for name in path.split("/"):
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=folder)
-            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
-        finally:
-            os.close(folder)
-        folder = inner
-    return folder
 
 
 def _link(source: str, folder: int, name: str) -> None:

@@ -11,10 +11,11 @@ import msgspec
 from bough.agents.catalog import Catalog, CatalogEntry
 from bough.agents.catalog.find_program import startable
 from bough.core.conversations import history_files
-from bough.core.conversations.ask_agent import AgentReader, reading_session
+from bough.core.conversations.ask_agent import AgentReader
 from bough.core.conversations.listing import ConversationLists
 from bough.core.conversations.read_turns import ReadTurns, read_turns
 from bough.core.conversations.store_turns import store_turns
+from bough.core.live_agents.beside import reading_session
 from bough.core.state.end_reasons import IMPORTED
 from bough.core.store import records
 from bough.core.store.sql import CONVERSATIONS, SESSIONS, WORKTREES

@@ -23,9 +23,10 @@ from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.keeper import process_tree
 from bough.agents.link import Link
 from bough.core.approvals.ask import Elicitation, Question
-from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange, offered
+from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange
 from bough.core.live_agents.agent_steering import AgentSteering, StoreAnswer
 from bough.core.live_agents.failures import FailureDetector
+from bough.core.live_agents.offers import Offer, read_offer
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.live_agents.questions.agent_requests import AgentRequests, read_notice
 from bough.core.live_agents.questions.unknown_hosts import AgentHosts
@@ -85,7 +86,7 @@ class OpenedConversation(msgspec.Struct):
     agent_session_id: str
     known: KnownSettings
     takes: PromptCapabilities
-    offered: list[dict[str, Any]] = []
+    offer: Offer | None = None
 
 
 class Agent:
@@ -151,7 +152,8 @@ class Agent:
         self._muted = False
         log.info("agent_up", session=session.id, agent=self.entry.name, pid=self._link.pid, cwd=session.cwd)
         tuned = self._agent_settings.opened(talk.opened)
-        return OpenedConversation(talk.opened.session_id, tuned, talk.takes, offered(self.entry, talk.opened))
+        offer = read_offer(self.entry, prepared.version, talk.opened)
+        return OpenedConversation(talk.opened.session_id, tuned, talk.takes, offer)
 
     def resume(self, opened: OpenedConversation) -> None:
         """Continues with an agent that an earlier server started; its settings are sent again with the next prompt."""

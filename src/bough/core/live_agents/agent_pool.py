@@ -201,7 +201,8 @@ class AgentPool:
                     self._store, started, self._own_server(confined.tools, token), private.instructions
                 )
                 opened = await agent.open(session, prepared, self._settings, private.agent_session_id, context)
-                await self._store.write(lambda change: store_ready(change, agent, opened))
+                usual = bytes(private.env) == b"{}"
+                await self._store.write(lambda change: store_ready(change, agent, opened, usual=usual))
             except BaseException as error:
                 await self.suspend(agent)
                 if isinstance(error, AgentGone | AgentTimeout):

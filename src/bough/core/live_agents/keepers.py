@@ -6,6 +6,7 @@ import msgspec
 
 from bough.core.live_agents.agent import Agent, OpenedConversation
 from bough.core.live_agents.agent_settings import Value, with_offered
+from bough.core.live_agents.offers import note_session
 from bough.core.store import records
 from bough.core.store.sql import KEEPERS, SESSIONS
 from bough.core.store.transactions import Change
@@ -40,8 +41,9 @@ def known_options(keeper: Keeper) -> dict[str, Value]:
         return dict.fromkeys(msgspec.json.decode(keeper.options, type=list[str]))
 
 
-async def store_ready(change: Change, agent: Agent, opened: OpenedConversation) -> None:
-    """Stores that an agent has opened its conversation, with what it accepts and the options that it offers."""
+async def store_ready(change: Change, agent: Agent, opened: OpenedConversation, *, usual: bool) -> None:
+    """Stores that an agent has opened its conversation, with what it accepts and the options that it offers. With
+    `usual`, the session has no variables of its own, so that every new session of the agent is offered the same."""
     await change.tx.run(
         KEEPERS.ready,
         id=agent.keeper_id,
@@ -53,8 +55,12 @@ async def store_ready(change: Change, agent: Agent, opened: OpenedConversation) 
         takes_resources=opened.takes.resources,
     )
     await change.tx.run(SESSIONS.set_agent_session, id=agent.session_id, agent_session_id=opened.agent_session_id)
-    if opened.offered:
+    if opened.offer is None:
+        return
+    if usual:
+        await note_session(change, agent.entry.name, opened.offer)
+    if opened.offer.options:
         session = await records.session(change.tx, agent.session_id)
-        fresh = with_offered(session.metadata.offered_options, opened.offered)
+        fresh = with_offered(session.metadata.offered_options, opened.offer.options)
         if fresh is not None:
             await records.update_session(change, session.id, config_options=raw(fresh))

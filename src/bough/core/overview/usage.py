@@ -34,20 +34,21 @@ class UsageReports:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def get(self, by: Grouping, since: str, midnight: str) -> UsageReport:
-        """Returns usage since a time by groups; days begin at the hour of `midnight`, which is that of today."""
-        return await self._store.read(lambda tx: _read(tx, by, since, midnight), long=True)
+    async def get(self, by: Grouping, since: str, midnight: str, offset: int) -> UsageReport:
+        """Returns usage since a time by groups; days begin at the hour of `midnight`, which is that of today, where
+        clocks are `offset` minutes ahead of UTC."""
+        return await self._store.read(lambda tx: _read(tx, by, since, midnight, offset), long=True)
 
 
-def first_midnight(midnight: str, since: str | None) -> str:
+def first_midnight(midnight: str, since: str | None, offset: int) -> str:
     """Returns the beginning of the first day of a report: a day such as `2026-11-01` or a number of days such as `30d`,
-    counted with today. `midnight` is when today began."""
+    counted with today. `midnight` is when today began, where clocks are `offset` minutes ahead of UTC."""
     today = parse(midnight)
     asked = (since or f"{DEFAULT_DAYS}d").strip()
     if asked.endswith("d") and asked[:-1].isascii() and asked[:-1].isdigit() and len(asked) < 6:
         days = int(asked[:-1])
     else:
-        days = (_local_day(today) - _day(asked)).days + 1
+        days = (_local_day(today, offset) - _day(asked)).days + 1
     if not 1 <= days <= MOST_DAYS:
         raise Invalid("bad_since", f"A report covers between 1 and {MOST_DAYS} days up to today, not {days}.")
     return written(today - timedelta(days=days - 1))
@@ -62,16 +63,15 @@ def _day(text: str) -> date:
         ) from None
 
 
-def _local_day(midnight: datetime) -> date:
-    """Returns the day that began at a midnight anywhere: the UTC day that most of it lies in."""
-    return (midnight + timedelta(hours=12)).date()
+def _local_day(midnight: datetime, offset: int) -> date:
+    return (midnight + timedelta(minutes=offset)).date()
 
 
-async def _read(tx: Tx, by: Grouping, since: str, midnight: str) -> UsageReport:
+async def _read(tx: Tx, by: Grouping, since: str, midnight: str, offset: int) -> UsageReport:
     total = await tx.one(USAGE.total, TurnUsage, since=quarter(since))
     assert total is not None
     if by == "day":
-        groups = _days(await tx.all(USAGE.quarters, _Quarter, since=quarter(since)), since, midnight)
+        groups = _days(await tx.all(USAGE.quarters, _Quarter, since=quarter(since)), since, midnight, offset)
     else:
         query = USAGE.groups.with_(column=COLUMNS[by])
         rows = await tx.all(query, _Group, since=quarter(since), limit=MOST_GROUPS)
@@ -88,13 +88,13 @@ async def _read(tx: Tx, by: Grouping, since: str, midnight: str) -> UsageReport:
     return UsageReport(by=by, since=since, groups=groups, rest=rest, total=total)
 
 
-def _days(rows: list[_Quarter], since: str, midnight: str) -> list[UsageGroup]:
+def _days(rows: list[_Quarter], since: str, midnight: str, offset: int) -> list[UsageGroup]:
     """Returns a group for every day from `since` to today."""
     first = parse(since)
     count = round((parse(midnight) - first) / timedelta(days=1)) + 1
     days = [
         UsageGroup(id=day, name=day, turns=0, tokens=0, cost=0.0)
-        for day in (_local_day(first + timedelta(days=number)).isoformat() for number in range(count))
+        for day in (_local_day(first + timedelta(days=number), offset).isoformat() for number in range(count))
     ]
     for row in rows:
         # A clock that was set back may have left turns after today.

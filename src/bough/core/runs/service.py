@@ -25,7 +25,7 @@ from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.core.worktrees import records
 from bough.core.worktrees.ports import PortBlocks
 from bough.core.worktrees.session_folders import require_folder
-from bough.errors import AgentFailed, BoughError, Busy, Conflict, Denied, NotFound
+from bough.errors import AgentFailed, BoughError, Busy, Conflict, Denied, NotFound, Unavailable
 from bough.git.workspace import check_workspace
 from bough.model.repo import Repo, Worktree
 from bough.model.run import Run, RunState
@@ -115,7 +115,8 @@ class Runs:
         try:
             row = await self._store.write_once(caller, scope, request, Run, work)
             if row.id != run_id:
-                return row
+                # A repeated request: its command may have ended, or may never have been started before a crash.
+                return await self.get(row.id)
             try:
                 await start_terminal.start_terminal(
                     self._root,
@@ -219,7 +220,7 @@ class Runs:
     async def _prune(self, worktree_id: str) -> None:
         ended = [row for row in await self.list(worktree_id) if row.state != "running"]
         for row in ended[:-MOST_ENDED]:
-            await self._forget(row)
+            await _attempted(row.id, self._forget(row))
 
     async def repair(self) -> None:
         """Stores the ends that nobody has seen, ends processes without a row, and forgets runs whose worktree is
@@ -288,10 +289,10 @@ class Runs:
 
 
 async def _attempted(run_id: str, work: Coroutine[Any, Any, object]) -> None:
-    """Does one piece of a repair, whose failure stops neither the others nor the server's start."""
+    """Does one piece of a repair, whose failure stops nothing else."""
     try:
         await work
-    except (AgentFailed, OSError) as error:
+    except (AgentFailed, OSError, Unavailable) as error:
         log.warning("run_not_repaired", run=run_id, error=str(error))
 
 

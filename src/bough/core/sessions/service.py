@@ -15,6 +15,7 @@ from bough.agents.catalog import Catalog
 from bough.agents.catalog.find_program import startable
 from bough.core.approvals.deadlines import reschedule
 from bough.core.environment.variables import checked_env
+from bough.core.live_agents.offers import known_options
 from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.sandbox_choice import StoredChoice, check_sandbox_change, sandbox_of_new
 from bough.core.sessions.audit_rights import audit_rights
@@ -177,6 +178,7 @@ class Sessions:
                 sandbox=choice.sandbox,
                 sandbox_profile=choice.profile,
                 preset=preset_of(new),
+                config_options=await known_options(change.tx, agent),
             )
             await check_servers(change.tx, caller, self._settings, self._catalog.get(agent), session, None)
             if maker is not None:
@@ -286,7 +288,9 @@ class Sessions:
                     f"Session {session.id} has already worked with {session.agent}. Fork it to use another agent.",
                 )
             audit_rights(change, caller, session.id, {"agent": entry.name})
-            return await records.update_session(change, session.id, agent=entry.name, model=None, effort=None)
+            options = await known_options(change.tx, entry.name)
+            columns = {"agent": entry.name, "model": None, "effort": None, "config_options": options, "commands": None}
+            return await records.update_session(change, session.id, **columns)
 
         return await self._store.write(work)
 

@@ -40,8 +40,7 @@ async def park(
         return None
     await steering.turn_over(change, parked, steered)
     reason = redacted_error(error, await change.redactor(session.id)).message
-    account = await agent_limits.account_of(change.tx, entry, session)
-    limit = await agent_limits.meet(change, entry, account, error, reason, settings)
+    limit = await agent_limits.meet(change, entry, session, error, reason, settings)
     await session_lifecycle.withdraw_approvals(change, task.id)
     await interruption.close_entries(change, task)
     if parked.sent_attempt == parked.attempt:

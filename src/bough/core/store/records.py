@@ -84,6 +84,7 @@ async def add_session(
     approval_timeout: float | None = None,
     resume_after_limit: bool | None = None,
     preset: SessionPreset | None = None,
+    config_options: msgspec.Raw | None = None,
 ) -> Session:
     """Inserts a session and stores its environment values in a separate table. A fork, child or side question has a
     `source`. `env_trusted` is given for inherited values: whether an admin has set them. Secret values in its texts are
@@ -125,6 +126,7 @@ async def add_session(
         race_number=race.race_number if race is not None else None,
         preset_id=preset.id if preset is not None else None,
         preset=preset.name if preset is not None else None,
+        config_options=config_options,
         now=change.now,
     )
     assert session is not None

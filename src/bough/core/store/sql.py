@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bough.storage import queries
 
+AGENT_OFFERS = queries.load("agent_offers")
 APPROVALS = queries.load("approvals")
 AUDIT = queries.load("audit")
 BOARDS = queries.load("boards")

@@ -30,7 +30,11 @@ STATE = frozenset(
 # Characters after which a text goes on in another message: a growing message is written as a whole again and again, and
 # agents decide how long it is.
 LONGEST_SPOKEN = 4 * 1024 * 1024
+# Calls of a turn that updates can still concern. Agents decide how many they make, and the end of a turn ends the open
+# ones in one transaction.
+MOST_CALLS = 2000
 CUT_OFF = "The turn ended before this call did; it may or may not have taken effect."
+TOO_MANY = "The agent made too many calls to follow this one; it may or may not have taken effect."
 DENIED = "Denied – not run."
 
 
@@ -168,8 +172,11 @@ class Fold:
         entry = self._tools.get(call_id)
         if entry is None or (entry.body["result"].get("status") in ENDED_TOOL and not _is_last_word(update)):
             self.close_text()
+            self._tools.pop(call_id, None)
             entry = self._tools[call_id] = self._entry("tool", "system")
             self.tool_count += 1
+            if len(self._tools) > MOST_CALLS:
+                self._end(self._tools.pop(next(iter(self._tools))), TOO_MANY)
             entry.body = {"type": "tool", "tool": "", "args": {}, "result": {}, "toolCallId": call_id}
         _merge_tool(entry, update)
         self.calls.observe(entry)
@@ -230,17 +237,21 @@ class Fold:
         """Closes everything that is still open, because the turn is over."""
         self.close_text()
         for entry in self._tools.values():
-            result = entry.body["result"]
-            status = result.get("status")
-            if status in OPEN_TOOL:
-                result["status"] = "failed"
-                result["note"] = CUT_OFF
-            # A call without a usual status may have texts whose ends were withheld. Once they are shown, closing it
-            # again changes nothing: a turn may have very many calls.
-            is_shown = entry.closed and not entry.unshown
-            if status in OPEN_TOOL or (status not in ENDED_TOOL and not is_shown):
-                self._touch(entry)
-            entry.close()
+            self._end(entry, CUT_OFF)
+
+    def _end(self, entry: GrowingMessage, note: str) -> None:
+        """Ends a call about which nothing more can come."""
+        result = entry.body["result"]
+        status = result.get("status")
+        if status in OPEN_TOOL:
+            result["status"] = "failed"
+            result["note"] = note
+        # A call without a usual status may have texts whose ends were withheld. Once they are shown, closing it again
+        # changes nothing: a turn may have very many calls.
+        is_shown = entry.closed and not entry.unshown
+        if status in OPEN_TOOL or (status not in ENDED_TOOL and not is_shown):
+            self._touch(entry)
+        entry.close()
 
 
 def _is_last_word(update: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ import structlog
 from bough.agents.catalog import Catalog
 from bough.agents.catalog.find_program import startable
 from bough.core.environment.variables import checked_env
+from bough.core.live_agents.offers import known_options
 from bough.core.policy.admin_only import check_servers, check_variables
 from bough.core.policy.network_reach import session_env
 from bough.core.policy.sandbox_choice import INHERITED, StoredChoice, sandbox_of_branch
@@ -246,9 +247,8 @@ class Branches:
             raise Invalid("bad_branch", "A side question only reads: omit `worktree`, and use the mode plan or none.")
 
     def _check_variables(self, caller: Caller, new: NewBranch) -> None:
-        preset = preset_of(new)
-        env = (new.env or {}) | (preset.env if preset is not None else {})
-        check_variables(caller, self._catalog, checked_env(env))
+        preset_env = preset.env if (preset := preset_of(new)) is not None else {}
+        check_variables(caller, self._catalog, checked_env((new.env or {}) | preset_env))
 
     async def filled_in(self, new: NewBranch, expected_preset: str | None = None) -> NewBranch:
         """Returns a branch with the fields of its preset, if that has the expected version."""
@@ -288,8 +288,7 @@ class Branches:
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
         branch_task = await self._branch_point(change.tx, source, new, kind)
-        title = new.title
-        if title is None:
+        if (title := new.title) is None:
             title = await fork_title(change, source, new.prompt, env) if kind == "fork" else ""
         requested = StoredChoice(preset.sandbox, preset.sandbox_profile) if preset is not None else INHERITED
         choice = await sandbox_of_branch(change.tx, caller, self._settings, source, requested)
@@ -322,6 +321,7 @@ class Branches:
             race=race,
             env_trusted=env_trusted,
             preset=preset or await preset_of_session(change.tx, source),
+            config_options=source.metadata.config_options if same else await known_options(change.tx, agent),
         )
         # Its agent learns the conversation so far, with the values that the source has or had.
         await remember_secrets(change.tx, session.id, source.id)

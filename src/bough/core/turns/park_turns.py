@@ -58,10 +58,6 @@ async def _is_asked(tx: Tx, limit: AgentLimit) -> bool:
     return bool(count)
 
 
-async def _is_waited_for(tx: Tx, limit: AgentLimit) -> bool:
-    return bool(await tx.value(LIMITS.count_parked, agent=limit.agent, account=limit.account))
-
-
 class ParkedAccounts:
     """Tells which waiting sessions may proceed, by the clocks in the rows."""
 
@@ -73,17 +69,16 @@ class ParkedAccounts:
 
     async def admitted(self, tx: Tx, waiting: Sequence[W]) -> list[W]:
         """Returns the sessions without those whose account has a limit in force. No session is held for an answer that
-        no person is asked for anymore, nor by a limit that no parked turn shows to people."""
+        no person is asked for anymore, nor by a limit that no parked turn shows to people. A limit that only one tree
+        met holds only that tree: its agent may have invented it."""
         limits = await tx.all(LIMITS.all, AgentLimit)
         moment = now()
-        in_force: set[tuple[str, str]] = set()
+        # The trees that met each limit.
+        in_force: dict[tuple[str, str], set[str]] = {}
         for limit in limits:
-            if limit.resumes_at is None:
-                holds = await _is_asked(tx, limit)
-            else:
-                holds = limit.resumes_at > moment and await _is_waited_for(tx, limit)
-            if holds:
-                in_force.add((limit.agent, limit.account))
+            holds = limit.resumes_at > moment if limit.resumes_at is not None else await _is_asked(tx, limit)
+            if holds and (origins := await agent_limits.parked_origins(tx, limit.agent, limit.account)):
+                in_force[limit.agent, limit.account] = origins
         dues = [seconds_until(limit.resumes_at) for limit in limits if limit.resumes_at and limit.resumes_at > moment]
         self.next_due = max(min(dues), 0.0) if dues else None
         return [session for session in waiting if not in_force or not await self._is_parked(tx, session, in_force)]
@@ -96,7 +91,7 @@ class ParkedAccounts:
         if entry is not None and await change.tx.value(TASKS.waiting, session_id=session.id):
             await agent_limits.try_now(change, session.agent, await agent_limits.account_of(change.tx, entry, session))
 
-    async def _is_parked(self, tx: Tx, waiting: WaitingSession, in_force: set[tuple[str, str]]) -> bool:
+    async def _is_parked(self, tx: Tx, waiting: WaitingSession, in_force: Mapping[tuple[str, str], set[str]]) -> bool:
         if all(agent != waiting.agent for agent, _ in in_force):
             return False
         session = await records.session(tx, waiting.session_id)
@@ -107,4 +102,5 @@ class ParkedAccounts:
         except Invalid:
             # Its turn says that there is no such agent.
             return False
-        return (waiting.agent, await agent_limits.account_of(tx, entry, session)) in in_force
+        origins = in_force.get((waiting.agent, await agent_limits.account_of(tx, entry, session)), set[str]())
+        return len(origins) > 1 or (bool(origins) and await agent_limits.origin_of(tx, session) in origins)

@@ -35,6 +35,24 @@ def find(path: str) -> Location | None:
         folder = parent
 
 
+def is_own(location: Location) -> bool:
+    """Returns whether a working copy's git folder belongs to it. An agent can write a `.git` file, or a link, that
+    names the git folder of another repository, in which our git would then work.
+
+    A linked worktree's git folder names the worktree in return, and a submodule's is inside that of a repository around
+    it. A git folder that somebody keeps elsewhere counts as well, if it has a name of its own."""
+    entry = os.path.join(location.top, ".git")
+    if location.git_dir == entry:
+        return True
+    if os.path.dirname(location.git_dir) == os.path.join(location.common, "worktrees"):
+        back = _read(os.path.join(location.git_dir, "gitdir"))
+        return back is not None and os.path.realpath(os.path.join(location.git_dir, back)) == os.path.realpath(entry)
+    if ".git" not in location.git_dir.split("/"):
+        return True
+    outer = find(os.path.dirname(location.top))
+    return outer is not None and location.git_dir.startswith(f"{outer.git_dir}/modules/") and is_own(outer)
+
+
 def is_bare(path: str) -> bool:
     """Tells whether a folder itself has the shape of a repository without a working copy."""
     return not os.path.lexists(os.path.join(path, ".git")) and _is_file(path, "HEAD") and _holds_objects(path)

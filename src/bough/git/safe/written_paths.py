@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterator, Mapping
 
 from bough.git.safe import landlock, opened_paths
-from bough.git.safe.location import Location, common_of, find
+from bough.git.safe.alternates import MOST_FOLDERS, borrows_too_much
+from bough.git.safe.location import Location, common_of, find, is_own
 
 # Commands that write the index only, objects and files only, and refs as well. All others only read.
 _INDEX = frozenset(("read-tree", "update-index"))
@@ -34,7 +35,7 @@ def rights(cwd: str, env: Mapping[str, str], worktree: str | None) -> dict[str, 
     worktree that it creates or removes."""
     location = _location(cwd, env)
     named = [_above_resolved(env[name]) for name in ("GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY") if name in env]
-    folders = [*_folders(location), *named, *([worktree] if worktree else [])]
+    folders = [*_folders(location, env), *named, *([worktree] if worktree else [])]
     result = {os.path.dirname(worktree): landlock.REMOVE_DIR} if worktree else {}
     return {**result, **dict.fromkeys(folders, landlock.EVERYTHING), os.devnull: landlock.WRITE_FILE}
 
@@ -42,7 +43,23 @@ def rights(cwd: str, env: Mapping[str, str], worktree: str | None) -> dict[str, 
 def landlock_works(cwd: str, env: Mapping[str, str]) -> bool:
     """Returns whether the kernel can limit git in a folder's repository."""
     location = _location(cwd, env)
-    return location is None or all(landlock.works_at(folder) for folder in _folders(location))
+    return location is None or all(landlock.works_at(folder) for folder in _folders(location, env))
+
+
+def why_refused(cwd: str, env: Mapping[str, str]) -> str | None:
+    """Returns why git does not work in a folder's repository at all: it is not its own, or borrows from too many
+    others."""
+    location = _location(cwd, env)
+    if location is None:
+        return None
+    if "GIT_DIR" not in env and not is_own(location):
+        return (
+            f"The .git of {cwd} names {location.git_dir}, which belongs to another working copy. Remove it, or, if a "
+            "worktree was moved, run `git worktree repair` there"
+        )
+    if borrows_too_much(location.common):
+        return f"{location.common}/objects/info/alternates leads to more than {MOST_FOLDERS} folders. Shorten it"
+    return None
 
 
 def link_out(cwd: str, command: str, env: Mapping[str, str], *, limited: bool) -> str | None:
@@ -75,9 +92,12 @@ def _location(cwd: str, env: Mapping[str, str]) -> Location | None:
     return Location(os.path.realpath(env.get("GIT_WORK_TREE", git_dir)), git_dir, common_of(git_dir))
 
 
-def _folders(location: Location | None) -> list[str]:
+def _folders(location: Location | None, env: Mapping[str, str]) -> list[str]:
     if location is None:
         return []
+    # It may belong to another working copy only by now.
+    if "GIT_DIR" not in env and not is_own(location):
+        return [location.top]
     folders = [location.top, location.git_dir]
     # An agent may have written the file that names the common folder.
     if os.path.dirname(location.git_dir) == os.path.join(location.common, "worktrees"):

@@ -6,12 +6,13 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 import msgspec
 
 from bough.errors import Conflict, Invalid
 from bough.git.decode import lines, shown
+from bough.git.paths import open_folder
 from bough.git.run import GitFailed, git
 from bough.git.threads import in_thread
 from bough.git.working_copy.snapshot import (
@@ -158,10 +159,16 @@ async def _carry_out(where: WorkingCopy, target: str, writes: list[str], removes
 def _remove(top: str, paths: list[str]) -> None:
     emptied: set[str] = set()
     for path in sorted(paths, reverse=True):
-        _refuse_links(top, path, set())
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(top, path))
-        emptied.add(os.path.dirname(path))
+        folder, _, name = path.rpartition("/")
+        try:
+            with _opened(top, folder) as opened:
+                os.unlink(name, dir_fd=opened)
+        except FileNotFoundError:
+            pass
+        except NotADirectoryError:
+            _refuse_links(top, path, set())
+            raise
+        emptied.add(folder)
     for folder in sorted(emptied, reverse=True):
         _remove_empty(top, folder)
 
@@ -169,11 +176,23 @@ def _remove(top: str, paths: list[str]) -> None:
 def _remove_empty(top: str, folder: str) -> None:
     """Removes a folder that became empty, and the parents that become empty with it."""
     while folder:
+        above, _, name = folder.rpartition("/")
         try:
-            os.rmdir(os.path.join(top, folder))
+            with _opened(top, above) as opened:
+                os.rmdir(name, dir_fd=opened)
         except OSError:
             return
-        folder = os.path.dirname(folder)
+        folder = above
+
+
+@contextlib.contextmanager
+def _opened(top: str, folder: str) -> Generator[int]:
+    """Opens a folder by no link: an agent could put one there right after a check, to have others' files removed."""
+    opened = open_folder(top, folder)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
 
 
 async def _between(where: WorkingCopy, old: str, new: str, only: list[str] | None) -> list[ChangedPath]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -17,7 +18,7 @@ import msgspec
 
 from bough.git.paths import real
 from bough.git.run import GitFailed, filters_off, git
-from bough.git.safe.location import find
+from bough.git.safe.location import find, is_own
 from bough.git.threads import in_thread
 from bough.git.working_copy.changed_paths import Scan, scan
 
@@ -39,6 +40,8 @@ MOST_SKIPPED = 20
 # A file that changed this shortly before the scan may change again without a new timestamp.
 FRESH = 1_000_000_000
 
+# Bytes of an index that are copied at once.
+COPIED_AT_ONCE = 1024 * 1024
 # With more changes than this, comparing them saves nothing.
 MOST_COMPARED = 2000
 
@@ -95,7 +98,7 @@ async def working_copy(path: str) -> WorkingCopy:
     top, git_dir = (await git(path, "rev-parse", "--show-toplevel", "--absolute-git-dir")).rstrip("\n").split("\n")
     location = await asyncio.to_thread(find, path)
     # Files elsewhere would be read and overwritten.
-    if location is None or real(top) != location.top:
+    if location is None or (real(top), real(git_dir)) != (location.top, location.git_dir) or not is_own(location):
         raise GitFailed(
             "git_failed", f"The configuration of {path} names another working copy, {top}. Remove core.worktree there."
         )
@@ -111,15 +114,32 @@ async def scratch_index(where: WorkingCopy, *, seeded: bool) -> AsyncGenerator[d
     try:
         if seeded:
             with contextlib.suppress(FileNotFoundError):
-                # With its timestamp: git trusts an index entry only if the file is older than the index. An agent may
-                # have made it a link to a file that is hidden from it, and could read a copy of that file.
-                await in_thread(shutil.copy2, os.path.join(where.git_dir, "index"), name, follow_symlinks=False)
+                await in_thread(_copy_index, os.path.join(where.git_dir, "index"), name)
         yield {**where.env, "GIT_INDEX_FILE": name}
     finally:
         for left in (name, f"{name}.lock"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(left)
         IN_USE.discard(name)
+
+
+def _copy_index(index: str, copy: str) -> None:
+    """Copies an index with its timestamp: git trusts an entry only if the file is older than the index. Raises
+    `GitFailed` for a link, which an agent may put there at any moment: it could read the copy of a file that is hidden
+    from it."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        source = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise GitFailed("git_failed", f"{index} is a link. Remove it.") from None
+    with open(source, "rb", buffering=0) as old, open(os.open(copy, flags, 0o600), "wb", buffering=0) as new:
+        about = os.fstat(source)
+        if not stat.S_ISREG(about.st_mode):
+            raise GitFailed("git_failed", f"{index} is not a file. Remove it.")
+        shutil.copyfileobj(old, new, COPIED_AT_ONCE)
+        os.utime(new.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 async def take(

@@ -25,9 +25,24 @@ DELETE FROM agent_limits WHERE agent = :agent AND account = :account AND resumes
 -- Lists the tasks that wait for the limit of an account.
 SELECT * FROM tasks WHERE ended_at IS NULL AND parked->>'agent' = :agent AND parked->>'account' = :account ORDER BY created_at, id
 
--- name: count_parked
--- Counts the tasks that wait for the limit of an account.
-SELECT count(*) FROM tasks WHERE ended_at IS NULL AND parked->>'agent' = :agent AND parked->>'account' = :account
+-- name: parked_origins
+-- Lists the trees in which tasks wait for the limit of an account, each as the tree that it was created from.
+WITH RECURSIVE made_from (id) AS (
+    SELECT s.root_session_id FROM tasks t JOIN sessions s ON s.id = t.session_id
+    WHERE t.ended_at IS NULL AND t.parked->>'agent' = :agent AND t.parked->>'account' = :account
+    UNION
+    SELECT m.maker_root_id FROM tree_makers m JOIN made_from f ON m.root_session_id = f.id
+)
+SELECT id FROM made_from f WHERE NOT EXISTS (SELECT 1 FROM tree_makers m WHERE m.root_session_id = f.id) ORDER BY id
+
+-- name: origin
+-- Returns the tree that a tree was created from, perhaps through others; itself if no agent created it.
+WITH RECURSIVE made_from (id) AS (
+    SELECT root_session_id FROM (SELECT root_session_id FROM sessions WHERE root_session_id = :root LIMIT 1) own
+    UNION
+    SELECT m.maker_root_id FROM tree_makers m JOIN made_from f ON m.root_session_id = f.id
+)
+SELECT id FROM made_from f WHERE NOT EXISTS (SELECT 1 FROM tree_makers m WHERE m.root_session_id = f.id)
 
 -- name: asked
 -- Counts the open questions to people about the limit of an account.

@@ -8,8 +8,8 @@ ON CONFLICT (person, session_id) DO NOTHING
 DELETE FROM pins WHERE person = :person AND session_id = :session_id
 
 -- name: count
--- Counts a person's pins.
-SELECT count(*) FROM pins WHERE person = :person
+-- Counts the pins that a person sees: those of archived sessions are not shown.
+SELECT count(*) FROM pins p JOIN sessions s ON s.id = p.session_id WHERE p.person = :person AND NOT s.archived
 
 -- name: of_person
 -- Lists the sessions that a person has pinned, except archived ones, in the order of pinning.

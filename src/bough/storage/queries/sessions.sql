@@ -5,13 +5,13 @@ INSERT INTO sessions (
     model, effort, mcp_server_ids, env, context_files, callback, kind, parent_session_id, forked_from_session_id,
     root_session_id, branch_task_id, created_by, git_state, message_count, queue_paused, archived,
     headless, approval_timeout, resume_after_limit, depth, race_id, race_number, sandbox, sandbox_profile,
-    preset_id, preset, created_at, updated_at, active_at
+    preset_id, preset, config_options, created_at, updated_at, active_at
 ) VALUES (
     :id, :repo_id, :worktree_id, :cwd, :agent, :title, :description, 'active', 'not_started', :permission_mode,
     :allowed_tools, :model, :effort, :mcp_server_ids, :env, :context_files, :callback, :kind, :parent_session_id,
     :forked_from_session_id, :root_session_id, :branch_task_id, :created_by, :git_state, 0, FALSE, FALSE,
     :headless, :approval_timeout, :resume_after_limit, :depth, :race_id, :race_number, :sandbox, :sandbox_profile,
-    :preset_id, :preset, :now, :now, :now
+    :preset_id, :preset, :config_options, :now, :now, :now
 ) RETURNING *
 
 -- name: add_private

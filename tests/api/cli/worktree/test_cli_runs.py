@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import json
 
+from bough.api.cli.worktree.runs import unseen
 from tests.api.cli.cli_program import Cli
 from tests.api.worktree_helpers import commit
 from tests.support.eventually import eventually
 from tests.support.server import Running
+
+
+def test_a_log_goes_on_although_its_beginning_is_gone() -> None:
+    """L4: What was printed is not printed again, also when the server's part of a long log begins later."""
+    lines = [f"line {number}\n" for number in range(1000)]
+    assert unseen("".join(lines), "") == "".join(lines)
+    assert unseen("".join(lines), "".join(lines[:400])) == "".join(lines[400:])
+    assert unseen("".join(lines[300:]), "".join(lines[:900])) == "".join(lines[900:])
+    assert unseen("".join(lines[300:]), "".join(lines)) == ""
+    assert unseen("".join(lines[900:]), "".join(lines[:100])) == "…\n" + "".join(lines[900:])
 
 
 async def _is_up(cli: Cli) -> bool:
@@ -17,7 +28,7 @@ async def _is_up(cli: Cli) -> bool:
 async def test_a_command_is_run_read_and_stopped(server: Running, cli: Cli) -> None:
     """Y3, L4: A person runs the repository's only command without naming it, reads its log, lists and stops it."""
     path = server.repo()
-    commit(path, ".bough.toml", '[run]\ndev = "echo up; sleep 600"\n')
+    commit(path, ".bough.toml", '[run]\ndev = "echo up; exec sleep 600"\n')
     await cli("worktree", "new", "feature", "--repo", str(path))
     refused = await cli("worktree", "run", "@last")
     assert (refused.code, "bough repo config" in refused.err) == (1, True)

@@ -10,6 +10,32 @@ export const agentsQuery = queryOptions({
 });
 export const useAgents = () => useQuery(agentsQuery);
 
+const CHECK_PAUSE = 1000;
+
+/** What an agent offers, as far as known. With `ask`, the server also asks it, once per version. */
+export function useAgentOffer(agent: string | null, ask = true) {
+  const may = useMay("operator");
+  return useQuery({
+    queryKey: ["agentOffer", agent, ask && may],
+    enabled: agent !== null,
+    staleTime: 0,
+    queryFn: async () => {
+      const params = { path: { name: agent ?? "" } };
+      return ask && may
+        ? await dataOf(api.POST("/api/agents/{name}/offer", { params, body: { force: false } }))
+        : await dataOf(api.GET("/api/agents/{name}/offer", { params }));
+    },
+    // No event reports what an agent offers.
+    refetchInterval: (query) => (query.state.data?.checking ? CHECK_PAUSE : false),
+  });
+}
+
+/** Has an agent asked again what it offers. */
+export const askAgentAgain = async (agent: string) =>
+  await dataOf(
+    api.POST("/api/agents/{name}/offer", { params: { path: { name: agent } }, body: { force: true } }),
+  );
+
 /** Agents are started for this, and no event reports what they hold, so the list is asked for when it is shown. */
 export const conversationsQuery = (agent: string) =>
   queryOptions({

@@ -6,6 +6,7 @@ import { AdvancedFields } from "@/views/forms/fields/AdvancedFields";
 import { AgentPicker } from "@/views/forms/fields/AgentPicker";
 import { CallbackFields } from "@/views/forms/fields/CallbackFields";
 import { type DirectoryKind, DirectoryPicker } from "@/views/forms/fields/DirectoryPicker";
+import { OfferedCommands } from "@/views/forms/fields/OfferedCommands";
 import { PresetSelect } from "@/views/forms/fields/PresetSelect";
 import { PromptField } from "@/views/forms/fields/PromptField";
 import { ModePicker } from "@/views/forms/fields/permissions/ModePicker";
@@ -55,6 +56,9 @@ export function SessionFields({
           rows={6}
           focus={!proposal}
         />
+        {!proposal && (
+          <OfferedCommands agent={draft.agent} prompt={draft.prompt} onPick={(prompt) => set({ prompt })} />
+        )}
         {(!proposal || proposal.title) && (
           <Field label="Title" hint="Optional. Generated from the prompt." error={of.at("title")}>
             <Input value={draft.title} onChange={(event) => set({ title: event.target.value })} />

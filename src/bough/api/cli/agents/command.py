@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bough.api.cli.agents import offers
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command, group_default
 from bough.api.cli.framework.client import Json
@@ -35,6 +36,7 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME…", help="Agent names
 
 
 def add_to(root: typer.Typer) -> None:
+    offers.add_to(app)
     root.add_typer(app, name="agents")
 
 

@@ -23,6 +23,7 @@ from bough.agents.errors import AgentGone, AgentTimeout
 from bough.agents.handshake import Handshake, Step, Steps, shaking_hands
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings
 from bough.core.live_agents.failures import FailureDetector
+from bough.core.live_agents.offers import own_modes
 from bough.core.live_agents.start.conversation import FETCH_TIME, corrected
 from bough.errors import AgentFailed, BoughError, Denied
 from bough.model.session import PermissionMode
@@ -145,7 +146,7 @@ class _Trying:
         opened = await shake.open(trial.cwd, prepared, can, self._settings.session_timeout)
         self._tuning.opened(opened)
         trial.initial_mode = self._tuning.mode
-        trial.modes = _offered(opened, self._entry.mode_option)
+        trial.modes = [mode.id for mode in own_modes(self._entry, opened)]
         return opened
 
     async def _set_mode(self, shake: Handshake, opened: SessionOpened) -> None:
@@ -171,14 +172,6 @@ class _Trying:
         else:
             self._complaints.observe(update)
         return not self._complaints.is_noise(update)
-
-
-def _offered(opened: SessionOpened, option: str | None) -> list[str]:
-    """Returns the modes that the agent offers, as a configuration option or as modes."""
-    for config_option in opened.config_options:
-        if config_option.id == option:
-            return [choice.value for choice in config_option.choices]
-    return [mode.id for mode in opened.modes.available_modes] if opened.modes else []
 
 
 def _camel(values: dict[str, bool]) -> dict[str, bool]:

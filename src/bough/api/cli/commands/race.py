@@ -9,7 +9,7 @@ import typer
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import CommandContext, command
 from bough.api.cli.framework.client import SETUP_WITHIN, Json, path
-from bough.api.cli.framework.completion import names, presets, session_option
+from bough.api.cli.framework.completion import efforts, names, presets, session_option
 from bough.api.cli.framework.formats import ago, brief, short, short_forms, shorten
 from bough.api.cli.framework.selectors import RACE, SESSION
 from bough.api.cli.repos.repo import Limit, Offset
@@ -73,7 +73,9 @@ def start(
         str | None,
         typer.Option("--mode", metavar="MODE", help="Permission mode of all racers; defaults to the session's."),
     ] = None,
-    effort: Annotated[str | None, typer.Option("--effort", help="Effort level of all racers.")] = None,
+    effort: Annotated[
+        str | None, typer.Option("--effort", help="Effort level of all racers.", autocompletion=efforts)
+    ] = None,
 ) -> None:
     """Start a race: send one prompt to several forks of a session, each in a worktree with the same files."""
     agents, preset_names = racers or [], preset or []

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
+from urllib.parse import quote
 
 import typer
 
@@ -80,6 +81,30 @@ def agents(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return [(row["name"], brief(row["title"], 60)) for row in rows if row["name"].startswith(incomplete)]
 
 
+def _offered_values(field: Literal["models", "efforts"]) -> Completer:
+    """Returns a completer for the models or efforts of the agent that the command names, of its session's agent, or of
+    the default agent."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        agent = ctx.params.get("agent")
+        session = ctx.params.get("session") or ctx.params.get("session_id")
+        if not agent and session:
+            agent = _fetch(ctx, f"/api/sessions/{quote(str(session), safe='')}").get("agent")
+        if not agent:
+            rows = _ask(ctx, "/api/agents", "agents")
+            agent = next((row["name"] for row in rows if row["isDefault"]), None)
+        if not agent:
+            return []
+        rows = _fetch(ctx, f"/api/agents/{quote(str(agent), safe='')}/offer").get(field, [])
+        return [(row["value"], brief(row["name"], 60)) for row in rows if row["value"].startswith(incomplete)]
+
+    return complete
+
+
+models = _offered_values("models")
+efforts = _offered_values("efforts")
+
+
 def mcp_servers(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Completes the names of MCP servers."""
     rows = _ask(ctx, "/api/mcp-servers", "mcpServers")
@@ -108,10 +133,19 @@ def roles(incomplete: str) -> list[tuple[str, str]]:
     return [(role, about) for role, about in known.items() if role.startswith(incomplete)]
 
 
-def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
+def _fetch(ctx: typer.Context, path: str) -> Json:
+    with contextlib.suppress(BoughError, typer.BadParameter):
+        return _client(ctx).get(path).value
+    return {}
+
+
+def _client(ctx: typer.Context) -> Client:
     options = {**ctx.find_root().params, **{name: value for name, value in ctx.params.items() if value}}
-    client = Client(ServerTarget(options.get("data"), options.get("url"), options.get("token")))
+    return Client(ServerTarget(options.get("data"), options.get("url"), options.get("token")))
+
+
+def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
     limit = {} if noun == "agents" else {"limit": OFFERED}
     with contextlib.suppress(BoughError, typer.BadParameter):
-        return client.get(path, **limit, **query).value[noun]
+        return _client(ctx).get(path, **limit, **query).value[noun]
     return []

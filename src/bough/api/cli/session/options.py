@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from bough.api.cli.framework.client import Json
-from bough.api.cli.framework.completion import presets
+from bough.api.cli.framework.completion import efforts, models, presets
 from bough.api.cli.framework.terminal_safety import clean
 from bough.model.file import LARGEST_FILE
 from bough.model.session import MODES, PermissionMode
@@ -29,8 +29,12 @@ Preset = Annotated[
 ]
 Title = Annotated[str | None, typer.Option("--title", "-t", help="Title.")]
 Description = Annotated[str | None, typer.Option("--description", help="Description.")]
-Model = Annotated[str | None, typer.Option("--model", help="Model ID; '' uses the agent's default.")]
-Effort = Annotated[str | None, typer.Option("--effort", help="Effort level; '' uses the agent's default.")]
+Model = Annotated[
+    str | None, typer.Option("--model", help="Model ID; '' uses the agent's default.", autocompletion=models)
+]
+Effort = Annotated[
+    str | None, typer.Option("--effort", help="Effort level; '' uses the agent's default.", autocompletion=efforts)
+]
 Headless = Annotated[
     Literal["wait", "deny", "allow", "server"] | None,
     typer.Option(

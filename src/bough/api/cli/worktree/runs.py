@@ -17,6 +17,10 @@ from bough.errors import Conflict, NotFound
 
 # Seconds between looks at a log that is followed.
 LOOK_EVERY = 1.0
+# A command's name may be the end of another run's id.
+SHORTEST_ID = 8
+# So many characters find the place where a log continues.
+OVERLAP = 256
 
 Name = Annotated[
     str | None, typer.Argument(metavar="NAME", help="Name of a command in [run] of the repo's .bough.toml.")
@@ -130,7 +134,20 @@ def preview(ctx: CommandContext, worktree: WorktreeId, name: Name = None) -> Non
 
 
 def _is_named(row: Json, name: str) -> bool:
-    return row["name"] == name or row["id"].endswith(name) or row["id"].startswith(name)
+    return row["name"] == name or (
+        len(name) >= SHORTEST_ID and (row["id"].startswith(name) or row["id"].endswith(name))
+    )
+
+
+def unseen(text: str, printed: str) -> str:
+    """Returns what follows in a log after what was printed; a long log has lost its beginning meanwhile."""
+    head = text[:OVERLAP]
+    at = 0 if text.startswith(printed) else printed.find(head) if head else 0
+    while at >= 0:
+        if text.startswith(printed[at:]):
+            return text[len(printed) - at :]
+        at = printed.find(head, at + 1)
+    return "" if printed.endswith(text) else f"…\n{text}"
 
 
 def _follow(ctx: CommandContext, run_id: str) -> int:
@@ -142,7 +159,7 @@ def _follow(ctx: CommandContext, run_id: str) -> int:
         text = str(answer["text"])
         is_running = answer["run"]["state"] == "running"
         whole = text[: text.rfind("\n") + 1] if is_running else text
-        fresh = whole.removeprefix(printed) if whole.startswith(printed) else whole
+        fresh = unseen(whole, printed)
         if fresh:
             output.line(clean(fresh).removesuffix("\n"))
             printed = whole

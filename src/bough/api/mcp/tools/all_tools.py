@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bough.api.mcp.tools import basic, create_update_stop, finish, presets, read, runs, schedules, worktrees
+from bough.api.mcp.tools import agents, basic, create_update_stop, finish, presets, read, runs, schedules, worktrees
 from bough.api.mcp.tools.base import Tool
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -15,5 +15,6 @@ TOOLS: tuple[Tool[Any], ...] = (
     *runs.TOOLS,
     *schedules.TOOLS,
     *presets.TOOLS,
+    *agents.TOOLS,
     *basic.TOOLS,
 )

@@ -3,6 +3,7 @@ services as the other tools."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -18,7 +19,7 @@ from bough.core.state.enqueue import checked_prompt
 from bough.core.worktrees.allowed_paths import resolve_inside
 from bough.core.worktrees.records import SessionWorktree
 from bough.core.worktrees.session_folders import check_session_folder
-from bough.errors import Invalid, NotFound
+from bough.errors import Conflict, Invalid, NotFound
 from bough.git.worktrees import no_worktrees
 from bough.model.call import Claim
 from bough.model.repo import Repo, Worktree
@@ -96,28 +97,29 @@ async def _request(
     )
 
 
+def _real_folder(ctx: ToolContext, folder: str) -> str:
+    """Returns where a folder leads now, which must be in the workspace."""
+    settings = ctx.services.settings
+    return str(resolve_inside(settings.root_path, folder, data=settings.data_path))
+
+
 async def _unknown_folder(ctx: ToolContext, folder: str) -> tuple[str, bool]:
     """Returns the folder that a session in `folder` would have registered, and whether that is a git repository.
     Refuses at once what would be refused after a person has been asked."""
-    settings = ctx.services.settings
-    check_session_folder(
-        ctx.caller,
-        resolve_inside(settings.root_path, folder, data=settings.data_path),
-        settings.data_path,
-        confirmed=False,
-    )
+    check_session_folder(ctx.caller, Path(folder), ctx.services.settings.data_path, confirmed=False)
     path, inspected = await ctx.services.repos.preview_add(ctx.caller, folder)
     return str(path), inspected.kind == "git"
 
 
 async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
-    repo, _ = await _find_folder(ctx, params.working_dir)
+    folder = _real_folder(ctx, params.working_dir)
+    repo, _ = await _find_folder(ctx, folder)
     reason_to_ask = None
     if repo is None and ctx.caller.kind == "session":
-        folder, is_git = await _unknown_folder(ctx, params.working_dir)
+        top, is_git = await _unknown_folder(ctx, folder)
         if params.worktree is not None and not is_git:
-            raise no_worktrees(folder)
-        reason_to_ask = f"It would register {folder} as a repo, which agents can then create sessions in."
+            raise no_worktrees(top)
+        reason_to_ask = f"It would register {top} as a repo, which agents can then create sessions in."
     request = await ctx.services.sessions.filled_in(await _request(ctx, params, None, None))
     ctx.services.sessions.check(ctx.caller, request)
     where = params.working_dir
@@ -136,29 +138,38 @@ async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
         repo=repo_id,
         sets_up=sets_up,
         reason_to_ask=reason_to_ask,
+        expected={"folder": folder, "repo": repo_id or ""},
     )
     return with_preset(claim, request)
 
 
 async def _create(ctx: ToolContext, params: CreateSession) -> dict[str, Any]:
-    known_repo, known_worktree = await _find_folder(ctx, params.working_dir)
+    folder = _real_folder(ctx, params.working_dir)
+    known_repo, known_worktree = await _find_folder(ctx, folder)
+    _check_same_folder(ctx, folder, known_repo)
     if known_repo is not None:
-        return await _create_in(ctx, params, known_repo, known_worktree)
+        return await _create_in(ctx, params, folder, known_repo, known_worktree)
     # For a session, a person has decided about this.
-    async with ctx.services.repos.added_for(ctx.caller, params.working_dir) as repo:
-        return await _create_in(ctx, params, repo, None)
+    async with ctx.services.repos.added_for(ctx.caller, folder) as repo:
+        return await _create_in(ctx, params, folder, repo, None)
+
+
+def _check_same_folder(ctx: ToolContext, folder: str, repo: Repo | None) -> None:
+    """Raises `Conflict` unless the folder is the one that was decided about: a link may lead elsewhere by now. It may
+    have become a repo since; the call itself registers it if it is carried out again after a crash."""
+    expected_repo = ctx.expected.get("repo")
+    same_repo = not expected_repo or (repo is not None and repo.id == expected_repo)
+    if ctx.expected.get("folder", folder) != folder or not same_repo:
+        raise Conflict("folder_changed", f"The decision was about another folder: this one leads to {folder} now.")
 
 
 async def _create_in(
-    ctx: ToolContext, params: CreateSession, repo: Repo, known_worktree: Worktree | None
+    ctx: ToolContext, params: CreateSession, work_folder: str, repo: Repo, known_worktree: Worktree | None
 ) -> dict[str, Any]:
     services = ctx.services
     # With a new worktree, the session does not work in the named one.
     worktree = known_worktree.id if known_worktree and params.worktree is None else None
-    folder = None
-    if params.worktree is None:
-        settings = services.settings
-        folder = str(resolve_inside(settings.root_path, params.working_dir, data=settings.data_path))
+    folder = work_folder if params.worktree is None else None
     request = await _request(ctx, params, repo.id, worktree, folder)
     created = await services.worktree_sessions.create(ctx.caller, request, expected_preset=expected_preset(ctx))
     return {"sessionId": created.session.id, "workingDir": created.session.cwd}

@@ -15,7 +15,7 @@ from bough.core.store.short_ids import find_id
 from bough.core.store.sql import MCP, REPOS, WORKTREES
 from bough.model.call import Claim
 from bough.model.message import raw
-from bough.model.repo import McpServer, Repo
+from bough.model.repo import GitPermissions, McpServer, Repo
 from bough.model.session import RANK, PermissionMode, Session
 from bough.settings import Settings
 from bough.storage.backend import Tx
@@ -78,8 +78,12 @@ async def _exceeds(tx: Tx, catalog: Catalog, session: Session, claim: Claim, tar
         agent = claim.agent or (target.agent if target else session.agent)
         if _rank(catalog, agent, claim.mode) > own:
             return f"Mode {claim.mode} of {agent} grants more than {own_mode}."
-    if claim.sets_up and own < TOP and await _sets_up(tx, claim.repo or session.repo_id):
-        return "A new worktree runs the repository's own command, on files that the session may have written."
+    if claim.sets_up and (own < TOP or _is_confined(session)):
+        programs = await _programs_of_setup(tx, claim.repo or session.repo_id)
+        if programs is not None:
+            return (
+                f"A new worktree runs {programs} outside of every sandbox, on files that the session may have written."
+            )
     servers = claim.servers
     if target is not None and target.id != session.id:
         if not claim.inherits and _rank(catalog, target.agent, target.permission_mode) > own:
@@ -133,9 +137,25 @@ async def _more_hosts(
     return f"It would reach hosts that the strict sandbox of this session does not allow: {named}."
 
 
-async def _sets_up(tx: Tx, repo_id: str) -> bool:
+def _is_confined(session: Session) -> bool:
+    """Returns whether a session's agent was started in a box, which also limits it in the top modes."""
+    return session.confinement not in (None, "unconfined")
+
+
+async def _programs_of_setup(tx: Tx, repo_id: str) -> str | None:
+    """Returns what people let run in new worktrees of a repository; None if that is nothing."""
     repo = await tx.one(REPOS.get, Repo, id=await find_id(tx, "repos", repo_id))
-    return repo is not None and bool(msgspec.json.decode(repo.setup, type=list[str]))
+    if repo is None:
+        return None
+    allowed = GitPermissions()
+    if repo.git_permissions is not None:
+        allowed = msgspec.json.decode(repo.git_permissions, type=GitPermissions)
+    programs = {
+        "the repository's own command": bool(msgspec.json.decode(repo.setup, type=list[str])),
+        "the repository's hooks": allowed.hooks,
+        "git for its submodules": allowed.submodules,
+    }
+    return " and ".join(name for name, runs in programs.items() if runs) or None
 
 
 async def _servers(tx: Tx, session: Session, own: float, servers: tuple[str, ...]) -> str | None:

@@ -54,19 +54,38 @@ async def account_of(tx: Tx, entry: CatalogEntry, session: Session) -> str:
     return f"key-{hashlib.sha256(own.encode()).hexdigest()[:FINGERPRINT]}"
 
 
+class Origin(msgspec.Struct):
+    """A tree that no agent created. Those that its agents created count as part of it."""
+
+    id: str
+
+
+async def origin_of(tx: Tx, session: Session) -> str:
+    return await tx.value(LIMITS.origin, root=session.root_session_id) or session.root_session_id
+
+
+async def parked_origins(tx: Tx, agent: str, account: str) -> set[str]:
+    """Returns the trees in which turns wait for the limit of an account. An agent chooses its words, so only a limit
+    that two of them met holds others."""
+    return {origin.id for origin in await tx.all(LIMITS.parked_origins, Origin, agent=agent, account=account)}
+
+
 async def meet(
-    change: Change, entry: CatalogEntry, account: str, error: AgentLimited, reason: str, settings: Settings
+    change: Change, entry: CatalogEntry, session: Session, error: AgentLimited, reason: str, settings: Settings
 ) -> AgentLimit:
     """Sets the clock of an account whose turn has met a limit, and returns it. Several turns that meet the same limit
-    count as one try."""
+    count as one try. Of the times that different trees give, the earliest counts."""
+    account = await account_of(change.tx, entry, session)
     known = await change.tx.one(LIMITS.get, AgentLimit, agent=entry.name, account=account)
     tries, resumes_at = 0, None
     if known is not None:
         if known.resumes_at is not None and known.resumes_at > change.now:
             # It was met by a turn that had started before.
             tries, resumes_at = known.tries, known.resumes_at
-            if error.ends_at is not None and error.ends_at > known.resumes_at:
-                resumes_at = _resume_time(change.now, error.ends_at, tries, settings)
+            if error.ends_at is not None:
+                others = await parked_origins(change.tx, entry.name, account) - {await origin_of(change.tx, session)}
+                decisive = min if others else max
+                resumes_at = decisive(resumes_at, _resume_time(change.now, error.ends_at, tries, settings))
         else:
             tries = known.tries + 1
     if resumes_at is None and tries < settings.limit_tries:

@@ -6,10 +6,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -17,6 +15,7 @@ from bough.core.worktrees.command_box import SHELL, CommandStart
 from bough.core.worktrees.config.include import ignored_files
 from bough.core.worktrees.config.read import is_configured
 from bough.core.worktrees.creation.allowed_setup import AllowedSetup
+from bough.core.worktrees.creation.copy_files import copy_files
 from bough.errors import Invalid
 from bough.git.decode import shown
 from bough.git.paths import is_there, real
@@ -25,8 +24,6 @@ from bough.model.repo import Repo
 
 # Submodules are cloned over a network.
 SUBMODULES_WITHIN = 600.0
-LARGEST_COPY = 256 * 1024 * 1024
-MOST_COPIES = 20_000
 # The end of a command's output says why it failed.
 TAIL = 8 * 1024
 # How often watchers are shown more output.
@@ -103,7 +100,7 @@ async def _copy_globs(repo: Repo, path: str) -> None:
 async def _copy_patterns(repo: Repo, path: str, patterns: list[str]) -> None:
     if patterns:
         names = await ignored_files(repo.path, patterns)
-        await asyncio.to_thread(_copy, Path(repo.path), Path(real(path)), names)
+        await asyncio.to_thread(copy_files, repo.path, real(path), names)
 
 
 def _short(text: str) -> str:
@@ -125,28 +122,7 @@ async def copy_ignored(source: str, target: str, globs: list[str]) -> None:
             return
         raise
     files = [name for name in names.split("\0") if name and not name.endswith("/")]
-    await asyncio.to_thread(_copy, Path(source), Path(real(target)), files)
-
-
-def _copy(source: Path, target: Path, names: list[str]) -> None:
-    size = sum((source / name).lstat().st_size for name in names)
-    if size > LARGEST_COPY or len(names) > MOST_COPIES:
-        raise Invalid(
-            "copy_too_large",
-            f"{len(names)} ignored files with {size} bytes match; the limit is {MOST_COPIES} with {LARGEST_COPY} bytes "
-            "are copied; none was. Choose narrower globs.",
-        )
-    for name in names:
-        old, new = source / name, target / name
-        inside = Path(os.path.realpath(new.parent))
-        # A link in the branch may point elsewhere.
-        if os.path.lexists(new) or (inside != target and target not in inside.parents):
-            continue
-        new.parent.mkdir(parents=True, exist_ok=True)
-        if old.is_symlink():
-            os.symlink(os.readlink(old), new)
-        elif old.is_file():
-            shutil.copy2(old, new)
+    await asyncio.to_thread(copy_files, source, real(target), files)
 
 
 async def run(

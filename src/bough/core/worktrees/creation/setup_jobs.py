@@ -74,7 +74,9 @@ class SetupJobs:
             with contextlib.suppress(Unavailable):
                 await self._store.write(lambda change: records.update(change, worktree.id, setup_output=output))
 
-        ports = await self._ports.variables(worktree, repo)
+        ports = await until_available(
+            lambda: self._ports.variables(worktree, repo), "the ports of a worktree", worktree=worktree.id
+        )
         own = await find_allowed(self._store, self._settings, repo, worktree, ports)
         outcome = await setup.set_up(repo, worktree.path, self._settings.setup_timeout, show, own, ports)
         errors = "\n".join(error for error in (worktree.setup_error, outcome.error) if error) or None

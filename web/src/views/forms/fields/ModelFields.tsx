@@ -1,8 +1,9 @@
 /** Model and effort: free text, with the values that the agent offers as suggestions. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId } from "react";
-import { sessionsQuery } from "@/api/queries";
-import type { Session } from "@/api/types";
+import { askAgentAgain, sessionsQuery, useAgentOffer, useMay } from "@/api/queries";
+import type { AgentOffer, Session } from "@/api/types";
+import { Button } from "@/ui/controls/Button";
 import { Field, Input } from "@/ui/controls/Field";
 import css from "@/views/forms/layout/form.module.css";
 import { optionsOfAgent } from "@/views/forms/state/agentOptions";
@@ -27,13 +28,17 @@ export function ModelFields({
   errors?: { model: string | null; effort: string | null };
 }) {
   const id = useId();
-  const offered = useModelOptions(agent, from);
+  const offered = useModelOptions(agent, { from, ask: true });
   const inherits = from !== undefined && from.agent === agent;
   return (
     <div className={css.pair}>
       <Field
         label="Model"
-        hint={inherits ? "Model ID; blank uses this session's." : "Model ID; blank uses the agent's default."}
+        hint={
+          inherits
+            ? "Model ID; blank uses this session's."
+            : defaultHint("Model ID", offered.offer?.defaultModel)
+        }
         error={errors?.model}
       >
         <Input
@@ -55,17 +60,58 @@ export function ModelFields({
           spellCheck={false}
         />
       </Field>
+      {offered.offer && <OfferState offer={offered.offer} />}
       <Suggestions id={`${id}-models`} values={offered.models} />
       <Suggestions id={`${id}-efforts`} values={offered.efforts.length ? offered.efforts : EFFORTS} />
     </div>
   );
 }
 
-/** Returns the models and efforts that an agent's sessions reported, and the models used last. */
-export function useModelOptions(agent: string | null, from?: Session) {
+const defaultHint = (what: string, value: string | null | undefined) =>
+  value ? `${what}; blank uses the agent's default, ${value}.` : `${what}; blank uses the agent's default.`;
+
+/** Returns the models and efforts that an agent or its sessions reported, and the models used last. With `ask`, the
+ * server asks the agent if it has not said yet what it offers. */
+export function useModelOptions(
+  agent: string | null,
+  { from, ask = false }: { from?: Session; ask?: boolean } = {},
+) {
   const newest = useQuery(sessionsQuery).data ?? [];
-  const { models, efforts } = optionsOfAgent(agent, from ? [from, ...newest] : newest);
-  return { models: [...new Set([...models, ...recentModels(agent)])], efforts };
+  const offer = useAgentOffer(agent, ask).data;
+  const reported = optionsOfAgent(agent, from ? [from, ...newest] : newest);
+  const models = reported.models.length ? reported.models : (offer?.models.map(({ value }) => value) ?? []);
+  const efforts = reported.efforts.length
+    ? reported.efforts
+    : (offer?.efforts.map(({ value }) => value) ?? []);
+  return { models: [...new Set([...models, ...recentModels(agent)])], efforts, offer };
+}
+
+/** Says whether the agent is being asked what it offers, or why that is unknown. */
+function OfferState({ offer }: { offer: AgentOffer }) {
+  const client = useQueryClient();
+  const may = useMay("operator");
+  if (offer.checking)
+    return (
+      <p className={css.hint} role="status">
+        Asking the agent for its models…
+      </p>
+    );
+  const known = offer.models.length + offer.efforts.length;
+  if (!offer.error && (known || offer.source)) return null;
+  const again = async () => {
+    await askAgentAgain(offer.agent);
+    await client.invalidateQueries({ queryKey: ["agentOffer", offer.agent] });
+  };
+  return (
+    <div className={css.row}>
+      <span className={css.hint}>{offer.error?.message ?? "Its models are not known yet."}</span>
+      {may && offer.error?.code !== "agent_missing" && (
+        <Button size="small" onClick={() => void again()}>
+          Ask the agent
+        </Button>
+      )}
+    </div>
+  );
 }
 
 export const Suggestions = ({ id, values }: { id: string; values: string[] }) => (

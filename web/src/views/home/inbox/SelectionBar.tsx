@@ -17,10 +17,12 @@ export function SelectionBar({ selected, clear }: { selected: Selected; clear: (
   const { approvals, sessions } = selected;
   const run = async (which: "allow" | "deny" | "see") => {
     setBusy(which);
+    let done = true;
     if (which === "see") await runRequest(() => Promise.all(sessions.map((id) => seeSession(id))));
-    else await answerAll(approvals, which);
+    else done = await answerAll(approvals, which);
     setBusy(null);
-    clear();
+    // What was not answered stays selected.
+    if (done) clear();
   };
   if (!approvals.length && !sessions.length) return null;
   const disabled = busy !== null;

@@ -4,6 +4,7 @@ import { ArrowUp, Bot, Copy, FolderGit2, GitBranch, ShieldCheck, Sparkles } from
 import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { createSession, deleteSession, startRace } from "@/api/actions";
+import { ApiError } from "@/api/client";
 import { useAgents, useRepos, useWorktrees } from "@/api/queries";
 import type { Agent, Mode, Repo } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
@@ -288,8 +289,10 @@ async function race(draft: Draft, repoId: string, times: number): Promise<string
     });
     return routes.race(raceId);
   } catch (error) {
-    // Nothing has happened in it yet; an empty session would only be in the way.
-    await deleteSession(session.id, { purge: true, cascade: true }).catch(() => undefined);
+    // After a refusal nothing has happened in it, and an empty session would only be in the way. When the answer was lost, the
+    // race may have begun.
+    if (error instanceof ApiError && error.status >= 400 && error.status < 500)
+      await deleteSession(session.id, { purge: true, cascade: true }).catch(() => undefined);
     throw error;
   }
 }

@@ -19,6 +19,7 @@ from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
 from bough.core.access.user_tokens import UserTokens
 from bough.core.access.users import Users
+from bough.core.added_agents.service import AddedAgents
 from bough.core.agent_offers.service import AgentOffers
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
@@ -196,6 +197,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         audit=Audit(store),
         catalog=catalog,
         agent_offers=AgentOffers(store, settings, catalog, agents),
+        added_agents=AddedAgents(store, settings, catalog),
         hub=hub,
         repos=repos,
         git_permissions=RepositoryGitPermissions(store),

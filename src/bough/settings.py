@@ -60,6 +60,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     default_agent: Annotated[
         str, Meta(description="Agent for new sessions; empty means the first installed agent, or else the demo agent.")
     ] = ""
+    agent_registry: Annotated[
+        str,
+        Meta(
+            description="Document of an agent registry, from which `bough agents add NAME` takes entries: a path or an "
+            "https:// address."
+        ),
+    ] = ""
     idle_timeout: Annotated[
         float, Meta(gt=0, description="Minutes of inactivity after which an idle session is completed.")
     ] = 30

@@ -182,6 +182,8 @@ _ROUTES: dict[Needed, str] = {
     """,
     # Changes what others and agents may do, and what the server runs.
     "admin": """
+        POST /api/agents
+        DELETE /api/agents/{name}
         GET /api/audit
         GET /api/conversations
         POST /api/conversations/import

@@ -9,6 +9,7 @@ from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
 from bough.core.access.user_tokens import UserTokens
 from bough.core.access.users import Users
+from bough.core.added_agents.service import AddedAgents
 from bough.core.agent_offers.service import AgentOffers
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
@@ -96,6 +97,7 @@ class Services:
     audit: Audit
     catalog: Catalog
     agent_offers: AgentOffers
+    added_agents: AddedAgents
     hub: Hub
     repos: Repos
     git_permissions: RepositoryGitPermissions

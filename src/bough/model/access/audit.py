@@ -65,6 +65,8 @@ AuditAction = Literal[
     "preset.added",
     "preset.changed",
     "preset.removed",
+    "agent.added",
+    "agent.removed",
     "user.added",
     "user.changed",
     "user.removed",

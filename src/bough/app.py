@@ -38,6 +38,8 @@ from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.new_repos.clones import Clones
+from bough.core.new_repos.folders import WorkspaceFolders
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
@@ -51,6 +53,7 @@ from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
+from bough.core.saved_prompts.service import SavedPrompts
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.schedule_runs import ScheduleRuns
 from bough.core.schedules.service import Schedules
@@ -200,6 +203,8 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         added_agents=AddedAgents(store, settings, catalog),
         hub=hub,
         repos=repos,
+        workspace_folders=WorkspaceFolders(store, settings),
+        clones=Clones(store, settings, repos),
         git_permissions=RepositoryGitPermissions(store),
         repo_configs=RepoConfigs(store, settings),
         worktrees=worktrees,
@@ -226,6 +231,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
         presets=Presets(store, catalog),
+        saved_prompts=SavedPrompts(store, settings),
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,

@@ -29,6 +29,8 @@ from bough.core.finish.cleanup.sweep import Sweeps
 from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
+from bough.core.new_repos.clones import Clones
+from bough.core.new_repos.folders import WorkspaceFolders
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
@@ -42,6 +44,7 @@ from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
+from bough.core.saved_prompts.service import SavedPrompts
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
@@ -100,6 +103,8 @@ class Services:
     added_agents: AddedAgents
     hub: Hub
     repos: Repos
+    workspace_folders: WorkspaceFolders
+    clones: Clones
     git_permissions: RepositoryGitPermissions
     repo_configs: RepoConfigs
     worktrees: Worktrees
@@ -122,6 +127,7 @@ class Services:
     boards: Boards
     mcp_servers: McpServers
     presets: Presets
+    saved_prompts: SavedPrompts
     marking: Marking
     conversations: ConversationLists
     imports: Imports

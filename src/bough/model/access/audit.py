@@ -36,6 +36,8 @@ AuditAction = Literal[
     "repo.added",
     "repo.changed",
     "repo.removed",
+    "clone.started",
+    "clone.cancelled",
     "worktree.created",
     "worktree.removed",
     "worktree.recovered",

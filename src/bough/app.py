@@ -19,6 +19,7 @@ from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
 from bough.core.access.user_tokens import UserTokens
 from bough.core.access.users import Users
+from bough.core.added_agents.service import AddedAgents
 from bough.core.agent_offers.service import AgentOffers
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
@@ -37,6 +38,8 @@ from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
 from bough.core.live_agents.agent_pool import AgentPool
+from bough.core.new_repos.clones import Clones
+from bough.core.new_repos.folders import WorkspaceFolders
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
@@ -50,8 +53,9 @@ from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
+from bough.core.saved_prompts.service import SavedPrompts
 from bough.core.schedules.clock import ScheduleClock
-from bough.core.schedules.runs import ScheduleRuns
+from bough.core.schedules.schedule_runs import ScheduleRuns
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
 from bough.core.search.service import Search
@@ -196,8 +200,11 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         audit=Audit(store),
         catalog=catalog,
         agent_offers=AgentOffers(store, settings, catalog, agents),
+        added_agents=AddedAgents(store, settings, catalog),
         hub=hub,
         repos=repos,
+        workspace_folders=WorkspaceFolders(store, settings),
+        clones=Clones(store, settings, repos),
         git_permissions=RepositoryGitPermissions(store),
         repo_configs=RepoConfigs(store, settings),
         worktrees=worktrees,
@@ -224,6 +231,7 @@ def build(settings: Settings, db: Backend, launcher: Launcher) -> Services:
         boards=Boards(store),
         mcp_servers=McpServers(store, settings.agent_env_names),
         presets=Presets(store, catalog),
+        saved_prompts=SavedPrompts(store, settings),
         marking=Marking(store, settings),
         sessions=sessions,
         tasks=tasks,

@@ -75,6 +75,7 @@ async def working(services: Services) -> AsyncGenerator[Services]:
             await services.worktrees.repair()
             await services.terminals.repair()
             await services.runs.repair()
+            await services.clones.repair()
             await services.branches.repair()
             await services.restoring.repair()
             await services.recovery.run()
@@ -85,6 +86,7 @@ async def working(services: Services) -> AsyncGenerator[Services]:
         background.start("cleanups", services.cleanups.run())
         background.start("terminals", services.terminals.run())
         background.start("runs", services.runs.run())
+        background.start("clones", services.clones.run())
         background.start("worktrees", services.worktrees.run())
         background.start("branches", services.branches.run())
         background.start("schedules", services.schedule_clock.run())
@@ -103,6 +105,7 @@ async def working(services: Services) -> AsyncGenerator[Services]:
             *(background.stop, services.page_keys.changes.close, services.calls.close, services.race_results.close),
             *(services.overlaps.close, services.progress.close, services.disk.close, services.finishing.close),
             *(services.cleanups.close, services.worktrees.close, services.terminals.close, services.runs.close),
+            *(services.clones.close, services.workspace_folders.close),
             *(services.branches.close, services.checkpoints.close, services.agent_offers.close),
             services.runner.agents.close,
         )

@@ -13,7 +13,29 @@ import msgspec
 
 from bough.agents.network.hosts import parse_patterns
 from bough.errors import Invalid
-from bough.settings import ALIASES, FIELDS, Settings, default_data, parse_port_range, variable
+from bough.setting_values import port_range
+from bough.settings import Settings, default_data
+
+# Older variable names that work in addition to BOUGH_*.
+ALIASES = {
+    "workspace_root": "AGENT_WORKSPACE_ROOT",
+    "idle_timeout": "AGENT_SESSION_IDLE_TIMEOUT",
+    "max_sessions": "AGENT_MAX_SESSIONS",
+    "max_queue": "AGENT_MAX_QUEUE",
+}
+
+FIELDS: dict[str, msgspec.structs.FieldInfo] = {field.name: field for field in msgspec.structs.fields(Settings)}
+
+
+def variable(name: str) -> str:
+    """Returns the environment variable of a setting."""
+    return f"BOUGH_{name.upper()}"
+
+
+def describe(name: str) -> str:
+    """Returns the description of a setting."""
+    kind: Any = FIELDS[name].type
+    return next(meta.description for meta in reversed(kind.__metadata__) if meta.description)
 
 
 def load(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -52,7 +74,7 @@ def _convert(name: str, value: Any, origin: str) -> Any:
         if name == "sandbox_hosts":
             parse_patterns(converted)
         if name == "worktree_ports":
-            parse_port_range(converted)
+            port_range(converted)
         return converted
     except msgspec.ValidationError as error:
         raise Invalid("bad_setting", f"{origin}: {value!r} is not valid for {name}; use {_expected(name)}.") from error

@@ -1,28 +1,18 @@
-"""Declares every setting with its description; `load_settings` loads them."""
+"""Declares every setting with its description; `load_settings` loads them and names their variables."""
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import quote, urlsplit, urlunsplit
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
+from bough import setting_values
 from bough.agents.network.hosts import parse_patterns
-from bough.errors import Invalid
 from bough.model.agents.sandbox import Sandbox, SandboxProfile
 from bough.model.session import Headless
-
-# Older variable names that work in addition to BOUGH_*.
-ALIASES = {
-    "workspace_root": "AGENT_WORKSPACE_ROOT",
-    "idle_timeout": "AGENT_SESSION_IDLE_TIMEOUT",
-    "max_sessions": "AGENT_MAX_SESSIONS",
-    "max_queue": "AGENT_MAX_QUEUE",
-}
 
 Seconds = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
@@ -50,16 +40,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Meta(description="Database: a SQLite path or a postgresql:// URL; empty means bough.db in the data folder."),
     ] = ""
     database_password_file: Annotated[
-        str,
-        Meta(description="File with the password for a postgresql:// URL, which then needs none."),
+        str, Meta(description="File with the password for a postgresql:// URL, which then needs none.")
     ] = ""
     workspace_root: Annotated[
-        str,
-        Meta(description="Folder that must contain all repos and worktrees; empty means your home folder."),
+        str, Meta(description="Folder that must contain all repos and worktrees; empty means your home folder.")
     ] = ""
     allowed_hosts: Annotated[
-        str,
-        Meta(description="Additional host names, separated by commas, under which the server may be reached."),
+        str, Meta(description="Additional host names, separated by commas, under which the server may be reached.")
     ] = ""
     tls_cert: Annotated[str, Meta(description="File with the server's certificate chain (PEM), for https.")] = ""
     tls_key: Annotated[str, Meta(description="File with the private key of tls_cert, without a password.")] = ""
@@ -71,8 +58,14 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         ),
     ] = ""
     default_agent: Annotated[
+        str, Meta(description="Agent for new sessions; empty means the first installed agent, or else the demo agent.")
+    ] = ""
+    agent_registry: Annotated[
         str,
-        Meta(description="Agent for new sessions; empty means the first installed agent, or else the demo agent."),
+        Meta(
+            description="Document of an agent registry, from which `bough agents add NAME` takes entries: a path or an "
+            "https:// address."
+        ),
     ] = ""
     idle_timeout: Annotated[
         float, Meta(gt=0, description="Minutes of inactivity after which an idle session is completed.")
@@ -83,8 +76,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         Count, Meta(description="Maximum number of agent processes; further turns wait for a free slot.")
     ] = 8
     sleep_after: Annotated[
-        Seconds,
-        Meta(description="Seconds after which an idle agent is suspended; the next prompt wakes it."),
+        Seconds, Meta(description="Seconds after which an idle agent is suspended; the next prompt wakes it.")
     ] = 600
     max_prompt: Annotated[Count, Meta(description="Maximum size of a prompt in bytes.")] = 1024 * 1024
     max_body: Annotated[Count, Meta(description="Maximum size of a request body in bytes.")] = 8 * 1024 * 1024
@@ -258,12 +250,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         ),
     ] = ""
     sandbox_read: Annotated[
-        str,
-        Meta(description="Hidden paths, separated by commas, that confined agents may read after all."),
+        str, Meta(description="Hidden paths, separated by commas, that confined agents may read after all.")
     ] = ""
     sandbox_write: Annotated[
-        str,
-        Meta(description="Additional paths, separated by commas, that confined agents may write, such as a cache."),
+        str, Meta(description="Additional paths, separated by commas, that confined agents may write, such as a cache.")
     ] = ""
     sandbox_memory: Annotated[
         Count, Meta(description="Maximum size of the data of each process of a confined agent in bytes.")
@@ -334,12 +324,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
         url = self.database or str(self.data_path / "bough.db")
         if not self.database_password_file or "://" not in url:
             return url
-        path = Path(self.database_password_file).expanduser()
-        try:
-            password = path.read_text("utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Invalid("bad_setting", f"database_password_file: cannot read {path}: {error}") from error
-        return with_password(url, password)
+        return setting_values.with_password(url, setting_values.read_password(self.database_password_file))
 
     @property
     def sandbox_host_patterns(self) -> list[str]:
@@ -347,16 +332,16 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def sandbox_read_paths(self) -> list[str]:
-        return _paths(self.sandbox_read)
+        return setting_values.path_list(self.sandbox_read)
 
     @property
     def sandbox_write_paths(self) -> list[str]:
-        return _paths(self.sandbox_write)
+        return setting_values.path_list(self.sandbox_write)
 
     @property
     def worktree_port_range(self) -> tuple[int, int]:
         """The first and the last port for worktrees."""
-        return parse_port_range(self.worktree_ports)
+        return setting_values.port_range(self.worktree_ports)
 
     @property
     def agent_env_names(self) -> list[str]:
@@ -365,43 +350,3 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def root_path(self) -> Path:
         return Path(self.workspace_root or "~").expanduser().absolute()
-
-
-def parse_port_range(text: str) -> tuple[int, int]:
-    """Returns the first and the last port of a range. Raises ValueError unless it has room for a block."""
-    low, _, high = text.partition("-")
-    first, last = int(low), int(high)
-    if not 1024 <= first <= last - 9 <= 65526:
-        raise ValueError(f"{text} is not a range of at least ten ports from 1024 to 65535")
-    return first, last
-
-
-def _paths(text: str) -> list[str]:
-    return [os.path.abspath(os.path.expanduser(path.strip())) for path in text.split(",") if path.strip()]
-
-
-FIELDS: dict[str, msgspec.structs.FieldInfo] = {field.name: field for field in msgspec.structs.fields(Settings)}
-
-
-def with_password(url: str, password: str) -> str:
-    """Returns a database URL with this password."""
-    parts = urlsplit(url)
-    login, at, place = parts.netloc.rpartition("@")
-    user = login.partition(":")[0] if at else ""
-    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
-
-
-def has_password(url: str) -> bool:
-    """Returns whether a database URL contains a password."""
-    return re.search(r"://[^/?#]*:[^/?#]*@|[?&]password=", url) is not None
-
-
-def variable(name: str) -> str:
-    """Returns the environment variable of a setting."""
-    return f"BOUGH_{name.upper()}"
-
-
-def describe(name: str) -> str:
-    """Returns the description of a setting."""
-    kind: Any = FIELDS[name].type
-    return next(meta.description for meta in reversed(kind.__metadata__) if meta.description)

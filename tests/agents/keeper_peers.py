@@ -57,6 +57,13 @@ os._exit(0)
 `clean` they lack the mark in their environment; with `term` the agent ignores both EOF and SIGTERM."""
 
 
+def read_dead(folder: Path, after: int) -> tuple[list[bytes], AgentExit | None]:
+    """Returns the lines after this number in a dead keeper's journal, and the agent's end if it is known."""
+    lines = [line for batch in keeper_folder.read_batches(folder, after) for line in batch.lines]
+    ended = keeper_folder.read_end(folder)
+    return lines, ended.exit if ended is not None else None
+
+
 class Keepers:
     """A folder of keepers, all of which end with the test."""
 

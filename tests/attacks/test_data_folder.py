@@ -10,7 +10,8 @@ import pytest
 
 from bough import data_folder
 from bough.errors import Invalid
-from bough.settings import Settings, has_password, with_password
+from bough.setting_values import has_password, with_password
+from bough.settings import Settings
 from tests.api.cli.cli_program import bough
 from tests.support.server import ServerProcess, serving
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bough.model.values.visible import visible, visible_call
-from tests.core.policy.test_policy_at_work import wanting
+from tests.core.asking_agent import wanting
 
 TRICKS = {
     "rm \u202egpj.exe": "rm \\u202egpj.exe",

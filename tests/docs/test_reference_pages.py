@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bough import settings
+from bough import load_settings
 from tools import cli_reference
 from tools.reference_pages import PAGES
 
@@ -30,10 +30,10 @@ def test_generated_sections_are_current(tmp_path: Path) -> None:
 def test_every_setting_is_documented() -> None:
     """L2: docs/reference/settings.md lists the flag, the variable and the older name of each setting."""
     text = (DOCS / "reference/settings.md").read_text("utf-8")
-    for name in settings.FIELDS:
+    for name in load_settings.FIELDS:
         row = next(row for row in text.splitlines() if row.startswith(f"| `{name}` |"))
-        assert f"`{settings.variable(name)}`" in row and f"`--{name.replace('_', '-')}" in row
-        assert settings.ALIASES.get(name, "") in row
+        assert f"`{load_settings.variable(name)}`" in row and f"`--{name.replace('_', '-')}" in row
+        assert load_settings.ALIASES.get(name, "") in row
 
 
 def test_every_command_is_documented() -> None:

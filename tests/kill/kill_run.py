@@ -166,6 +166,7 @@ class KillRun:
                         refused = may_refuse and (answer.status_code < 500 or answer.status_code == AGENT_FAILED)
                         assert refused or answer.status_code < 400, f"{method} {path}: {answer.text}"
                         return answer.json()
+            # A client waits a little before it tries again; the next server may not listen yet.
             await asyncio.sleep(0.05)
 
     async def _approve(self) -> None:
@@ -175,6 +176,7 @@ class KillRun:
             for approval in page["approvals"]:
                 path = f"/api/approvals/{approval['id']}"
                 await self._call("POST", path, _answer(approval), approval["id"], may_refuse=True)
+            # A person looks now and then, and may come between any two steps of a turn.
             await asyncio.sleep(0.09)
 
     # Killing

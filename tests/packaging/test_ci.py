@@ -24,6 +24,20 @@ def test_both_setups_run_the_same_commands() -> None:
     assert "make check" in local
 
 
+def test_what_takes_long_runs_every_night() -> None:
+    """The nightly workflow runs the long forms that CONTRIBUTING.md names, with targets and variables of the
+    Makefile."""
+    nightly = re.findall(r"- run: make ([a-z-]+)(.*)$", read(".github/workflows/nightly.yml"), re.MULTILINE)
+    makefile, explained = read("Makefile"), read("CONTRIBUTING.md")
+    for target, arguments in nightly:
+        recipe = makefile.partition(f"\n{target}:")[2].partition("\n\n")[0]
+        assert [name for name in re.findall(r"([A-Z]+)=", arguments) if f"$({name})" not in recipe] == []
+        row = next(line for line in explained.splitlines() if line.startswith(f"| `make {target}` |"))
+        longest = re.findall(r"(?:MINUTES|ROUNDS|FULL)=\d+", row)
+        assert longest and all(words in arguments for words in longest), (target, row)
+    assert {target for target, _ in nightly} == {"fuzz", "test-kill", "test-agents"}
+
+
 def test_every_target_is_explained() -> None:
     """CONTRIBUTING.md lists all targets of the Makefile and no others."""
     targets = set(re.findall(r"^([a-z-]+):.*## ", read("Makefile"), re.MULTILINE))

@@ -117,6 +117,7 @@ class Postgres:
         deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
         while any(_is_alive(process) for process in processes):
             assert time.monotonic() < deadline, "PostgreSQL did not die"
+            # Only a parent can wait for processes, and theirs is the server's shell.
             time.sleep(0.01)
         self._pid_file.unlink(missing_ok=True)
         assert self._keeper.stdin is not None
@@ -185,6 +186,7 @@ class Postgres:
                 output = log.read_text(errors="replace") if log.exists() else ""
                 self.stop()
                 raise RuntimeError(f"PostgreSQL did not start: {output}")
+            # Fixtures start it outside of an event loop, where `eventually` cannot wait.
             time.sleep(0.01)
 
 

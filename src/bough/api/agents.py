@@ -13,7 +13,7 @@ from bough.agents.catalog.login import is_set_up
 from bough.errors import Invalid
 from bough.model.session import MODES, PermissionMode
 
-How = Literal["installed", "npx", "missing"]
+How = Literal["installed", "npx", "uvx", "missing"]
 
 
 class AgentLogin(msgspec.Struct):
@@ -49,6 +49,16 @@ class AgentTour(msgspec.Struct, rename="camel"):
     side_question: str
 
 
+class AgentRegistry(msgspec.Struct):
+    """The registry's entry that an agent was added from."""
+
+    id: str
+    version: str
+    distribution: str
+    license: str
+    repository: str
+
+
 class AgentDescription(msgspec.Struct, rename="camel"):
     """An agent of the catalog and its state on this machine."""
 
@@ -71,6 +81,8 @@ class AgentDescription(msgspec.Struct, rename="camel"):
     origin: str
     examples: list[AgentExample]
     tour: AgentTour | None
+    # The registry's entry that it was added from; nothing about such an agent was measured.
+    registry: AgentRegistry | None = None
     error: str | None = None
 
 
@@ -79,6 +91,11 @@ def describe(catalog: Catalog, preferred: str = "") -> list[AgentDescription]:
     default = default_agent(catalog, preferred)
     known = [_agent(catalog, entry, entry.name == default) for entry in catalog.entries()]
     return known + [_broken(broken) for broken in catalog.broken]
+
+
+def describe_one(catalog: Catalog, entry: CatalogEntry) -> AgentDescription:
+    """Returns one agent that is not the default. It reads files, so call it in a thread."""
+    return _agent(catalog, entry, False)
 
 
 def default_agent(catalog: Catalog, preferred: str) -> str:
@@ -115,6 +132,7 @@ def _agent(catalog: Catalog, entry: CatalogEntry, is_default: bool) -> AgentDesc
         origin=entry.origin,
         examples=[AgentExample(example.name, example.prompt) for example in entry.examples],
         tour=AgentTour(**msgspec.structs.asdict(entry.tour)) if entry.tour is not None else None,
+        registry=AgentRegistry(**msgspec.structs.asdict(entry.registry)) if entry.registry is not None else None,
     )
 
 

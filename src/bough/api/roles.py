@@ -41,6 +41,8 @@ _ROUTES: dict[Needed, str] = {
         GET /api/boards/{board_id}/cards
         GET /api/checkpoints
         GET /api/checkpoints/{checkpoint_id}
+        GET /api/clones
+        GET /api/clones/{clone_id}
         GET /api/events
         WS /api/events
         WS /acp
@@ -72,6 +74,9 @@ _ROUTES: dict[Needed, str] = {
         GET /api/runs
         GET /api/runs/{run_id}
         GET /api/runs/{run_id}/log
+        GET /api/saved-prompts
+        GET /api/saved-prompts/offered
+        GET /api/saved-prompts/{name}
         GET /api/schedules
         GET /api/schedules/{schedule_id}
         GET /api/schedules/{schedule_id}/runs
@@ -121,6 +126,8 @@ _ROUTES: dict[Needed, str] = {
         PATCH /api/boards/{board_id}
         DELETE /api/boards/{board_id}
         POST /api/checkpoints/{checkpoint_id}/restore
+        POST /api/clones
+        POST /api/clones/{clone_id}/cancel
         DELETE /api/policy/choices/{choice_id}
         POST /api/races/{race_id}/keep
         POST /api/repos
@@ -133,6 +140,9 @@ _ROUTES: dict[Needed, str] = {
         PUT /api/reviews/{kind}/{subject_id}/viewed
         POST /api/runs/{run_id}/preview
         POST /api/runs/{run_id}/stop
+        POST /api/saved-prompts
+        PATCH /api/saved-prompts/{name}
+        DELETE /api/saved-prompts/{name}
         POST /api/schedules
         PATCH /api/schedules/{schedule_id}
         DELETE /api/schedules/{schedule_id}
@@ -179,9 +189,13 @@ _ROUTES: dict[Needed, str] = {
         POST /api/worktrees/{worktree_id}/runs
         POST /api/worktrees/{worktree_id}/setup
         POST /api/worktrees/{worktree_id}/update
+        GET /api/workspace/folders
+        GET /api/workspace/repos
     """,
     # Changes what others and agents may do, and what the server runs.
     "admin": """
+        POST /api/agents
+        DELETE /api/agents/{name}
         GET /api/audit
         GET /api/conversations
         POST /api/conversations/import

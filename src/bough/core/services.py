@@ -9,6 +9,7 @@ from bough.core.access.audit import Audit
 from bough.core.access.page_keys import PageKeys
 from bough.core.access.user_tokens import UserTokens
 from bough.core.access.users import Users
+from bough.core.added_agents.service import AddedAgents
 from bough.core.agent_offers.service import AgentOffers
 from bough.core.approvals.service import Approvals
 from bough.core.checkpoints.diff import Changes
@@ -28,6 +29,8 @@ from bough.core.finish.cleanup.sweep import Sweeps
 from bough.core.finish.service import Finishing
 from bough.core.finish.surveys.overlap_survey import OverlapSurvey
 from bough.core.finish.surveys.progress_survey import ProgressSurvey
+from bough.core.new_repos.clones import Clones
+from bough.core.new_repos.folders import WorkspaceFolders
 from bough.core.overview.cards import Cards
 from bough.core.overview.health import HealthCheck
 from bough.core.overview.home import StartPages
@@ -41,6 +44,7 @@ from bough.core.presets.service import Presets
 from bough.core.review.service import Reviews
 from bough.core.runs.previews import Previews
 from bough.core.runs.service import Runs
+from bough.core.saved_prompts.service import SavedPrompts
 from bough.core.schedules.clock import ScheduleClock
 from bough.core.schedules.service import Schedules
 from bough.core.search.names import NamedRecords
@@ -96,8 +100,11 @@ class Services:
     audit: Audit
     catalog: Catalog
     agent_offers: AgentOffers
+    added_agents: AddedAgents
     hub: Hub
     repos: Repos
+    workspace_folders: WorkspaceFolders
+    clones: Clones
     git_permissions: RepositoryGitPermissions
     repo_configs: RepoConfigs
     worktrees: Worktrees
@@ -120,6 +127,7 @@ class Services:
     boards: Boards
     mcp_servers: McpServers
     presets: Presets
+    saved_prompts: SavedPrompts
     marking: Marking
     conversations: ConversationLists
     imports: Imports

@@ -22,6 +22,11 @@ T = TypeVar("T")
 # How soon a thread notices that its caller is gone: processes that git started may keep its pipes open forever.
 PAUSE = 0.5
 CHUNK = 64 * 1024
+# Bytes of its errors that are kept if they are watched.
+KEPT_ERRORS = 16 * 1024
+
+# Gets what git writes to its errors, such as its progress, in the thread that reads it.
+Watch = Callable[[bytes], None]
 
 
 class GitFailed(Conflict):
@@ -61,10 +66,12 @@ class GitProcess:
         stdin: bytes | None,
         hold: Sequence[int],
         cut: int | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.arguments = arguments
         self.start = start
         self.cut = cut
+        self.watch = watch
         self.returncode: int | None = None
         self._cwd = cwd
         self._stdin = stdin
@@ -87,7 +94,7 @@ class GitProcess:
         if self._given_up.is_set():
             # `give_up` did not wait for the lock.
             _kill(process)
-        out, err = _talk(process, self._stdin, self.cut, self._given_up)
+        out, err = _talk(process, self._stdin, self.cut, self._given_up, self.watch)
         self.returncode = process.returncode
         return out, err
 
@@ -148,9 +155,14 @@ def _in_limits(rights: Mapping[str, int], start: Callable[[], T]) -> T:
 
 
 def _talk(
-    process: subprocess.Popen[bytes], stdin: bytes | None, cut: int | None, given_up: threading.Event
+    process: subprocess.Popen[bytes],
+    stdin: bytes | None,
+    cut: int | None,
+    given_up: threading.Event,
+    watch: Watch | None,
 ) -> tuple[bytes, bytes]:
-    """Reads git's output and errors until it exits, exceeds the limit or is given up."""
+    """Reads git's output and errors until it exits, exceeds the limit or is given up. If somebody watches its errors,
+    only the end of them is kept: what the other side writes has no limit."""
     out, err = bytearray(), bytearray()
     left = memoryview(stdin or b"")
     stdin_pipe = process.stdin
@@ -171,6 +183,9 @@ def _talk(
                             stdin_pipe.close()
                     elif chunk := os.read(key.fd, CHUNK):
                         key.data.extend(chunk)
+                        if watch is not None and key.data is err:
+                            watch(chunk)
+                            del err[:-KEPT_ERRORS]
                     else:
                         selector.unregister(key.fileobj)
                 if cut is not None and len(out) > cut:

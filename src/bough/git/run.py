@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from bough.git.paths import real
-from bough.git.process import GitFailed, GitProcess, GitStart, command
+from bough.git.process import GitFailed, GitProcess, GitStart, Watch, command
 from bough.git.safe import forbid_programs, overrides, permissions
 from bough.git.safe.configured_programs import (
     MOST_NAMES,
@@ -114,14 +114,16 @@ async def git_over_network(
     *arguments: str,
     env: Mapping[str, str],
     timeout: float,  # noqa: ASYNC109
+    watch: Watch | None = None,
 ) -> str:
-    """Runs git for a person's own fetch or push, in a repository whose configuration Bough wrote. The person's programs
-    for ssh and credentials run; a transport that is a command line does not."""
+    """Runs git for a person's own fetch, push or clone, in a repository whose configuration Bough or git wrote. The
+    person's programs for ssh and credentials run; a transport that is a command line does not. `watch` gets what git
+    writes to its errors."""
     settings = {**overrides.SETTINGS, **overrides.NO_COMMAND_LINES, **overrides.NO_HOOKS}
     variables = {**environment(), **overrides.NO_LAZY_FETCH, "GIT_ALLOW_PROTOCOL": TRANSPORTS}
     variables |= {**overrides.as_variables(settings), **env}
     start = GitStart(variables, guarded=False, confined=False)
-    out = await _run(GitProcess(cwd, arguments, start, None, ()), timeout, (0,))
+    out = await _run(GitProcess(cwd, arguments, start, None, (), watch=watch), timeout, (0,))
     return out.decode("utf-8", "surrogateescape")
 
 

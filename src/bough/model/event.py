@@ -50,6 +50,9 @@ EventType = Literal[
     "run.created",
     "run.patched",
     "run.removed",
+    "clone.created",
+    "clone.patched",
+    "clone.removed",
 ]
 
 # Frames besides rows: growing text, the text so far on joining, the current cursor, a gap.

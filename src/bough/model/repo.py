@@ -1,4 +1,4 @@
-"""Defines repositories, worktrees, boards and MCP servers (R1)."""
+"""Defines repositories, clones, worktrees, boards and MCP servers (R1)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from bough.model.agents.sandbox import Sandbox, SandboxProfile
 
 RepoKind = Literal["git", "plain"]
 Transport = Literal["stdio", "http", "sse"]
+CloneState = Literal["cloning", "done", "failed", "cancelled"]
+# `placing`: the copy is complete and becomes the folder that was asked for; from here on it cannot be cancelled.
+ClonePhase = Literal["connecting", "receiving", "resolving", "checking_out", "placing"]
 # `making` is never shown, because its creator has no answer yet. A worktree being recovered is still removed.
 WorktreeStatus = Literal["making", "setting_up", "ready", "removing", "recovering"]
 
@@ -50,6 +53,30 @@ class Repo(msgspec.Struct, rename="camel"):
     sandbox_profile: SandboxProfile | None = None
     # Hosts that strictly confined agents may reach here, in addition to the server's.
     sandbox_hosts: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"[]"))
+
+
+class Clone(msgspec.Struct, rename="camel"):
+    """A row of `clones`."""
+
+    id: str
+    # Where the repository comes from; never with a password.
+    address: str
+    # Where it goes. Nothing exists there until the copy is complete.
+    path: str
+    # The name that the repository gets; null for that of its folder.
+    name: str | None
+    state: CloneState
+    phase: ClonePhase
+    # How far the phase is, and the bytes received so far; null while git does not say.
+    percent: int | None
+    received: int | None
+    # Why it failed.
+    error: str | None
+    # The repository, once it is registered.
+    repo_id: str | None
+    started_by: str
+    created_at: str
+    ended_at: str | None
 
 
 class Worktree(msgspec.Struct, rename="camel"):

@@ -97,6 +97,10 @@ class Query:
             filled = self._filled[key] = Query(self.name, text, self.doc)
         return filled
 
+    def setting(self, columns: Iterable[str]) -> Query:
+        """Fills `{set}` with an assignment to each column, from the parameter of the same name."""
+        return self.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+
     def bind(self, dialect: str, params: dict[str, Any]) -> tuple[Statement, list[Any]]:
         """Returns the compiled statement and its parameter values in order."""
         if params.keys() != self._names:

@@ -56,7 +56,6 @@ async def test_every_call_follows_the_schema() -> None:
         await client.set_mode(session, "plan")
         await client.set_config_option(session, "model", "large")
         await client.set_config_option(session, "fast", True)
-        await client.close_session(session)
         methods = [msgspec.json.decode(line)["method"] for line in agent.link.sent]
     assert methods == [
         "initialize",
@@ -69,7 +68,6 @@ async def test_every_call_follows_the_schema() -> None:
         "session/set_mode",
         "session/set_config_option",
         "session/set_config_option",
-        "session/close",
     ]
 
 

@@ -17,6 +17,7 @@ from bough.agents.catalog.entry import (
     ModeSettings,
     Package,
     Quirks,
+    RegistryOrigin,
     RepositoryFiles,
     SandboxNeeds,
     SettingsFolder,
@@ -48,6 +49,7 @@ SECTIONS = {
     "tools.mcp": McpVocabulary,
     "examples": ExamplePrompt,
     "tour": TourPrompts,
+    "registry": RegistryOrigin,
 }
 
 

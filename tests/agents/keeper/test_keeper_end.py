@@ -13,7 +13,7 @@ from bough.agents.keeper import frames, process_tree
 from bough.agents.keeper.files import EXIT, MARK
 from bough.agents.keeper_client import keeper_folder
 from bough.agents.keeper_client.start_keeper import attach_keeper
-from tests.agents.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_to_end
+from tests.agents.keeper_peers import FAMILY, Keepers, RawClient, gone, keeper_pid, read, read_dead, read_to_end
 from tests.support.eventually import eventually
 
 HASTY = """
@@ -88,7 +88,7 @@ async def test_a_keeper_ends_with_its_agent(keepers: Keepers) -> None:
     lines, exit = await read_to_end(link)
     assert (lines, exit.code) == ([b"one", b"two"], 3)
     await eventually(lambda: gone(keeper_pid(link)))
-    assert keeper_folder.read_dead(link.folder, 1) == ([b"two"], exit)
+    assert read_dead(link.folder, 1) == ([b"two"], exit)
 
 
 async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -> None:
@@ -97,7 +97,7 @@ async def test_a_keeper_without_a_server_ends_with_its_agent(keepers: Keepers) -
     change = "from bough.agents.keeper import main_loop; main_loop.LINGER = 0.05"
     folder, news = keepers.altered(change, "/bin/sh", "-c", "echo one; exit 3")
     await eventually(lambda: gone(news["pid"]))
-    lines, exit = keeper_folder.read_dead(folder, 0)
+    lines, exit = read_dead(folder, 0)
     assert exit is not None
     assert (lines, exit.code) == ([b"one"], 3)
 
@@ -123,7 +123,7 @@ async def test_a_keeper_without_a_server_for_a_day(keepers: Keepers) -> None:
     await link.leave()
     await eventually(lambda: gone(keeper_pid(link)))
     assert gone(link.pid)
-    lines, exit = keeper_folder.read_dead(link.folder, 0)
+    lines, exit = read_dead(link.folder, 0)
     assert lines == [b"still here"]
     assert exit is not None
     assert exit.code == 0

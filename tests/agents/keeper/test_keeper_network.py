@@ -34,7 +34,7 @@ for line in sys.stdin:
     print(answer.split(b" ", 2)[1].decode(), answer.rpartition(b"\\n\\r\\n")[2].decode().strip(), flush=True)
 """
 """An agent that asks the proxy for each host that it is told, once the files after it exist, and prints the status and
-the text of the answer."""
+the text of the answer. It looks for the files again and again: as a program of its own, it has no event to wait for."""
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ from bough.agents.keeper.agent_process import IGNORED
 from bough.agents.keeper_client import keeper_folder
 from bough.agents.link import LinkClosed
 from bough.errors import AgentFailed
-from tests.agents.keeper_peers import Keepers, gone, keeper_pid, read, read_to_end
+from tests.agents.keeper_peers import Keepers, gone, keeper_pid, read, read_dead, read_to_end
 from tests.support.eventually import eventually
 
 COUNT = """
@@ -78,7 +78,7 @@ async def test_the_exit_is_reported(keepers: Keepers) -> None:
     assert lines == [b"one", b"two"]
     assert (exit.code, exit.signal, exit.stderr) == (3, None, "why\n")
     assert await link.end() == exit
-    assert keeper_folder.read_dead(link.folder, 0) == ([b"one", b"two"], exit)
+    assert read_dead(link.folder, 0) == ([b"one", b"two"], exit)
 
 
 async def test_a_signal_is_reported(keepers: Keepers) -> None:

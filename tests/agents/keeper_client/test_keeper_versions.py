@@ -39,7 +39,8 @@ for line in sys.stdin:
         sys.exit(3)
 open(sys.argv[1] + ".bye", "w").close()
 """
-"""Answers a line once a file exists, and creates a file when it is asked to exit."""
+"""Answers a line once a file exists, and creates a file when it is asked to exit. It looks for the file again and
+again: as a program of its own, it has no event to wait for."""
 
 
 @pytest.fixture

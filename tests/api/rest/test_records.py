@@ -10,8 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bough import __version__
+from bough.load_settings import FIELDS
 from bough.model.event import EVENT_TYPES
-from bough.settings import FIELDS
 from tests.api.error_responses import Json, refused
 from tests.support.client import Client
 from tests.support.server import Running, serving

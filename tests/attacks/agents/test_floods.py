@@ -46,6 +46,7 @@ async def peak(pid: int) -> AsyncGenerator[list[int]]:
     async def sample() -> None:
         while True:
             most[0] = max(most[0], process.memory_info().rss - before)
+            # Memory is sampled: nothing reports its peak since a moment.
             await asyncio.sleep(0.02)
 
     sampling = asyncio.create_task(sample())

@@ -12,7 +12,7 @@ from bough.agents.catalog.question_vocabulary import QuestionVocabulary
 from bough.core.live_agents.questions.agent_requests import MOST_WAITING, AgentRequests
 from bough.core.transcripts.recorder import Recorder
 from tests.attacks.agents.hostile import Hostile, ask, hostile, line, message, update
-from tests.core.policy.test_policy_at_work import wanting
+from tests.core.asking_agent import wanting
 from tests.support.eventually import eventually
 
 RUN: dict[str, Any] = {"title": "make", "kind": "execute", "rawInput": {"command": "make"}}

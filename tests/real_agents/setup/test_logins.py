@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import sys
@@ -48,7 +49,6 @@ def test_a_login(agent: str, home: Home, place: Path, record: Record) -> None:
         os.execve(sys.executable, [sys.executable, "-m", "bough", "agents", "login", agent], env)
     try:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *TERMINAL_SIZE, 0, 0))
-        os.set_blocking(terminal, False)
         _read_until(terminal, WORDS[agent])
     finally:
         # The terminal's group is that of the command and of the login that it runs; they may have ended by themselves.
@@ -64,11 +64,10 @@ def _read_until(terminal: int, words: str) -> None:
     output = b""
     until = time.monotonic() + WITHIN
     while words.encode() not in _ESCAPES.sub(b"", output):
-        assert time.monotonic() < until, f"no {words!r} within {WITHIN:.0f} s: {output.decode(errors='replace')}"
+        readable, _, _ = select.select([terminal], [], [], max(until - time.monotonic(), 0))
+        assert readable, f"no {words!r} within {WITHIN:.0f} s: {output.decode(errors='replace')}"
         try:
             output += os.read(terminal, 65536)
-        except BlockingIOError:
-            time.sleep(0.05)
         except OSError as error:
             # So ends a terminal whose last program has ended.
             raise AssertionError(f"the login ended by itself: {output.decode(errors='replace')}") from error

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bough.core.state.calls.tool_call import ENDED
 from tests.support.client import Client, Json
+from tests.support.eventually import eventually
 from tests.support.mcp.tool_caller import Agent, agent_in_turn
 from tests.support.repos import make_repo
 from tests.support.server import Running, serving
@@ -76,6 +78,21 @@ class ToolServer:
         text = await agent.fails(tool, **arguments)
         assert (await self.state(), await self.pending()) == before
         return text
+
+    async def settled(self, *agents: Agent) -> None:
+        """Waits until nothing that agents have called for is still under way: their calls are carried out, and the
+        turns of all other sessions have ended."""
+
+        async def over() -> bool:
+            calls = [await self.client.get(f"/api/sessions/{agent.id}/calls?limit=200") for agent in agents]
+            if any(call["state"] not in ENDED for page in calls for call in page["calls"]):
+                return False
+            sessions = (await self.client.get("/api/sessions?limit=200"))["sessions"]
+            others = [session["id"] for session in sessions if session["id"] not in {agent.id for agent in agents}]
+            pages = [await self.client.get(f"/api/sessions/{session}/tasks?limit=200") for session in others]
+            return all(task["endedAt"] for page in pages for task in page["tasks"])
+
+        await eventually(over, pause=0.1)
 
     async def asked_every_time(self, agent: Agent, tool: str, **arguments: Any) -> Json:
         """Does the same as `asked` for a call that raises rights, which cannot be allowed for always."""

@@ -104,6 +104,8 @@ async def test_approvals_are_answered_by_keyboard(site: Site, page: Page) -> Non
     session_id = await prompted_session(site, page, "[[run echo one]][[run echo two]][[say Done.]]")
     card = approval_card(page, "The agent wants to run a command")
     await expect(card.get_by_text("echo one")).to_be_visible()
+    # The prompt box has the focus when the session opens; single keys count after Escape.
+    await page.keyboard.press("Escape")
     await page.keyboard.press("w")
     await expect(card.first).to_be_focused()
     await page.keyboard.press("y")

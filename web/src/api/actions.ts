@@ -144,6 +144,9 @@ export async function runRequest(work: () => Promise<unknown>): Promise<boolean>
 }
 
 export const addRepo = (body: Schemas["NewRepo"]) => dataOf(api.POST("/api/repos", { body }));
+export const startClone = (body: Schemas["NewClone"]) => dataOf(api.POST("/api/clones", { body }));
+export const cancelClone = (cloneId: string) =>
+  dataOf(api.POST("/api/clones/{cloneId}/cancel", { params: { path: { cloneId } }, body: undefined }));
 export const patchRepo = (repoId: string, body: Schemas["RepoPatch"]) =>
   dataOf(api.PATCH("/api/repos/{repoId}", { params: { path: { repoId } }, body }));
 export const patchRepoGit = (repoId: string, body: Schemas["GitPermissionsPatch"]) =>
@@ -172,6 +175,13 @@ export const patchPreset = (presetId: string, body: Schemas["PresetPatch"]) =>
   dataOf(api.PATCH("/api/presets/{presetId}", { params: { path: { presetId } }, body }));
 export const removePreset = (presetId: string) =>
   dataOf(api.DELETE("/api/presets/{presetId}", { params: { path: { presetId } } }));
+
+export const addSavedPrompt = (body: Schemas["NewSavedPrompt"]) =>
+  dataOf(api.POST("/api/saved-prompts", { body }));
+export const patchSavedPrompt = (name: string, body: Schemas["SavedPromptPatch"]) =>
+  dataOf(api.PATCH("/api/saved-prompts/{name}", { params: { path: { name } }, body }));
+export const removeSavedPrompt = (name: string) =>
+  dataOf(api.DELETE("/api/saved-prompts/{name}", { params: { path: { name } } }));
 
 export const revokeToken = (tokenId: string) =>
   dataOf(api.DELETE("/api/tokens/{tokenId}", { params: { path: { tokenId } } }));

@@ -24,6 +24,7 @@ const Session = lazy(() => import("@/views/session/Session"));
 const Search = lazy(() => import("@/views/search/Search"));
 const NewSession = lazy(() => import("@/views/new-session/NewSession"));
 const Import = lazy(() => import("@/views/import/Import"));
+const AddRepo = lazy(() => import("@/views/add-repo/AddRepo"));
 const Settings = lazy(() => import("@/views/settings/Settings"));
 const Welcome = lazy(() => import("@/views/welcome/Welcome"));
 const NotFound = lazy(() => import("./NotFound"));
@@ -66,6 +67,7 @@ export function App() {
                 <Route path="/search" component={Search} />
                 <Route path="/new" component={NewSession} />
                 <Route path="/import" component={Import} />
+                <Route path="/repos/add" component={AddRepo} />
                 <Route path="/settings/:part?" component={Settings} />
                 <Route path="/welcome" component={Welcome} />
                 <Route component={NotFound} />

@@ -49,6 +49,12 @@ export function Shell({ children }: { children: ReactNode }) {
     ...(mayWork
       ? [
           { keys: "c", label: "New session", group: "Sessions", run: () => navigate(routes.new) },
+          {
+            label: "Add a repository",
+            group: "Sessions",
+            run: () => navigate(routes.addRepo),
+            words: "clone",
+          },
           { label: "Import conversations", group: "Sessions", run: () => navigate(routes.import) },
         ]
       : []),

@@ -12,7 +12,9 @@ export const routes = {
   race: (raceId: string) => `/race/${raceId}`,
   search: (words = "") => (words ? `/search?q=${encodeURIComponent(words)}` : "/search"),
   new: "/new",
+  newIn: (repoId: string) => `/new?repo=${repoId}`,
   import: "/import",
+  addRepo: "/repos/add",
   /** The form for a new session, filled in with an agent's proposal. */
   proposal: (approvalId: string) => `/new?approval=${approvalId}`,
   settings: "/settings",

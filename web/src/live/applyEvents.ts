@@ -29,7 +29,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   callback: ["callbacks", "tree"],
   tree: ["tree", "budget"],
   worktree: ["worktrees", "worktree", "cards", "home", "sidebar", "race", "finish", "checks"],
-  repo: ["repos", "repoGit", "repoConfig", "cards", "home", "sidebar"],
+  repo: ["repos", "repoGit", "repoConfig", "foundRepos", "folders", "cards", "home", "sidebar"],
   board: ["boards", "cards"],
   mcp_server: ["mcpServers"],
   preset: ["presets", "schedules"],
@@ -38,6 +38,7 @@ const DEPENDENT_QUERIES: Record<string, string[]> = {
   schedule: ["schedules", "scheduleRuns"],
   terminal: ["terminals"],
   run: ["runs"],
+  clone: ["clones"],
 };
 
 /** Queries of which only those about the event's session are refetched: the home page may hold dozens. */

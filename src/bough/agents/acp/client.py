@@ -146,10 +146,6 @@ class AgentClient:
         params = ListParams(cwd=cwd, cursor=cursor)
         return read_session_page(await self._ask("session/list", params, key, timeout))
 
-    async def close_session(self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT) -> None:
-        """Removes a session from the agent's memory. It can be opened again."""
-        await self._ask("session/close", SessionIdParams(session_id=session_id), key, timeout)
-
     async def delete_session(
         self, session_id: str, *, key: str | None = None, timeout: float = SETTING_TIMEOUT
     ) -> None:

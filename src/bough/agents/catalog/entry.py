@@ -216,6 +216,17 @@ class TourPrompts(_Table):
     side_question: str
 
 
+class RegistryOrigin(_Table):
+    """The entry of an agent registry that a file was made from. Nothing about such an agent was measured."""
+
+    id: str
+    version: str
+    # How it is started: `npx` and `uvx` download the pinned version, `binary` is an unpacked archive.
+    distribution: Literal["npx", "uvx", "binary"]
+    license: str = ""
+    repository: str = ""
+
+
 class CatalogEntry(_Table):
     """One agent. Values may contain placeholders:
 
@@ -244,6 +255,8 @@ class CatalogEntry(_Table):
     # How to install it, for people who do not have it.
     install: str = ""
     package: Package | None = None
+    # The entry of an agent registry that `bough agents add` made the file from.
+    registry: RegistryOrigin | None = None
     login: Login = msgspec.field(default_factory=Login)
     # Whether load or resume is known to keep the conversation. Only then may its process be suspended.
     resume: bool = False

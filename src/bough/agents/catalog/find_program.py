@@ -13,7 +13,7 @@ import msgspec
 from bough.agents.catalog.entry import CatalogEntry, Package
 from bough.errors import Invalid
 
-How = Literal["installed", "npx"]
+How = Literal["installed", "npx", "uvx"]
 # How many folders above a program its package.json may be.
 HIGHEST_PACKAGE = 6
 
@@ -32,9 +32,19 @@ def npm_folder(data: Path, entry: CatalogEntry) -> Path:
     return data / "npm" / entry.name
 
 
+def programs_folder(data: Path, name: str) -> Path:
+    """Returns the folder into which a person unpacks the archive of an agent from a registry."""
+    return data / "programs" / name
+
+
 def find(entry: CatalogEntry, data: Path) -> LocatedAgent | None:
     """Returns the command of an agent with the path of its program, or None if it cannot be started here."""
     program = shutil.which(entry.command[0])
+    if entry.registry is not None:
+        # Its version is pinned in the command, or in the folder of its archive.
+        how = "installed" if entry.registry.distribution == "binary" else entry.registry.distribution
+        command = [program or "", *entry.command[1:]]
+        return LocatedAgent(command, how, program, entry.registry.version) if program is not None else None
     if program is None and entry.package is not None:
         own = npm_folder(data, entry) / "node_modules" / ".bin"
         program = shutil.which(bin_name(entry, entry.package), path=str(own))

@@ -39,6 +39,17 @@ class Catalog:
         self._entries = {entry.name: entry for entry in entries}
         self.broken = broken or []
 
+    def take(self, other: Catalog) -> None:
+        """Takes over the entries of a catalog that was read again."""
+        self._built_in, self._entries, self.broken = other._built_in, other._entries, other.broken
+        for name in ("protected", "secrets"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def built_in_names(self) -> set[str]:
+        """The names of the agents that Bough knows by itself."""
+        return {entry.name for entry in self._built_in}
+
     def find(self, entry: CatalogEntry) -> LocatedAgent | None:
         """Returns how an agent can be started on this machine, or None."""
         return find_program.find(entry, self.data)

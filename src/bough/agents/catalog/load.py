@@ -54,6 +54,11 @@ def load_catalog(data: Path) -> Catalog:
     return Catalog(data, list(entries.values()), broken, built_in.values())
 
 
+def check_file(text: str, path: Path, data: Path) -> CatalogEntry:
+    """Returns the entry that a file with this text would be; raises `Invalid` if it would be broken."""
+    return _read({"name": path.stem} | tomllib.loads(text), path, data)
+
+
 def _table(path: Path) -> dict[str, Any]:
     try:
         return {"name": path.stem} | tomllib.loads(path.read_text("utf-8"))

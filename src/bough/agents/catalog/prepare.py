@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from bough.agents.catalog.entry import CatalogEntry, ModeSettings, StartSettings
-from bough.agents.catalog.find_program import LocatedAgent, npm_folder, startable
+from bough.agents.catalog.find_program import LocatedAgent, npm_folder, programs_folder, startable
 from bough.agents.catalog.login import key_variables, own_variables
 from bough.agents.catalog.repository_files import find_files, read_instructions
 from bough.agents.catalog.settings_folder import make_home, merged, user_folder
@@ -91,14 +91,14 @@ def prepare(
         env=env,
         meta=_filled(start.meta, values),
         instructions=read_instructions(cwd, instruction_files),
-        fetched=located.how == "npx",
+        fetched=located.how != "installed",
         notices=notices,
         state=_expanded(entry.sandbox.write, places, env),
         closed_state=_expanded(entry.sandbox.closed, places, env),
         copied_state=_expanded(entry.sandbox.copy, places, env),
         private_state=_expanded(entry.sandbox.private, places, env),
         protected_state=_expanded(entry.sandbox.protect, places, env),
-        readable=[path for path in (values.get("{home}"), str(npm_folder(data, entry))) if path],
+        readable=[path for path in (values.get("{home}"), *_folders(data, entry)) if path],
         keys=_keys(entry, env, own),
         version=located.version or "",
     )
@@ -125,6 +125,11 @@ def terminal_command(
     if entry.home is not None:
         values["{home}"] = str(data / "homes" / _home_name(entry, env, env | own))
     return _filled(entry.conversations.terminal, values), _filled(entry.conversations.terminal_env, values)
+
+
+def _folders(data: Path, entry: CatalogEntry) -> list[str]:
+    """Returns the folders in the data folder that hold the agent's program."""
+    return [str(npm_folder(data, entry)), str(programs_folder(data, entry.name))]
 
 
 def folder_name(path: str) -> str:

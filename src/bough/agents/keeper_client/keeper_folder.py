@@ -83,13 +83,6 @@ def is_alive(folder: Path) -> bool:
     return about is not None and process_tree.alive(about.keeper)
 
 
-def read_dead(folder: Path, after: int) -> tuple[list[bytes], AgentExit | None]:
-    """Returns the lines after this number in a dead keeper's journal, and the agent's end if it is known."""
-    lines = [line for batch in read_batches(folder, after) for line in batch.lines]
-    ended = read_end(folder)
-    return lines, ended.exit if ended is not None else None
-
-
 def read_sent(folder: Path) -> set[str]:
     """Returns the keys of the lines that a dead keeper sent to its agent, or was about to."""
     keys: set[str] = set()

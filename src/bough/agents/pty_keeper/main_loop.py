@@ -58,7 +58,6 @@ class TerminalLoop:
         self._viewers: list[Viewer] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        self._watched = 0  # The events that are watched on the terminal.
         self._reason: str | None = None
         self._ending: AgentEnding | None = None
         self._childless = False

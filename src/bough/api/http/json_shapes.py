@@ -8,7 +8,6 @@ Json = dict[str, Any]
 
 TEXT: Json = {"type": "string"}
 TEXTS: Json = {"type": "array", "items": TEXT}
-OBJECTS: Json = {"type": "array", "items": {"type": "object"}}
 VALUES: Json = {"type": "object", "additionalProperties": TEXT, "description": "Names; every value is shown as `***`."}
 WHO: Json = {
     "type": "object",

@@ -6,11 +6,12 @@ import asyncio
 from typing import Annotated
 
 import msgspec
-from litestar import Router, get, post
+from litestar import Router, delete, get, post
 from litestar.params import JSONBody, PathParameter
 
-from bough.api.agents import AgentDescription, describe
+from bough.api.agents import AgentDescription, describe, describe_one
 from bough.api.http.requests import Caller, Services, errors, with_key
+from bough.core.added_agents.service import NewAgent
 from bough.model.agents.offer import AgentOffer
 
 AgentName = Annotated[str, PathParameter(description="The name of an agent.")]
@@ -51,4 +52,21 @@ async def check_offer(services: Services, caller: Caller, name: AgentName, data:
     return await services.agent_offers.check(with_key(caller, data.idempotency_key), name, force=data.force)
 
 
-router = Router("/", route_handlers=[list_agents, get_offer, check_offer], tags=["agents"])
+@post("/api/agents", responses=errors(404, 409, 413, 502), summary="Add an agent from a registry's entry")
+async def add_agent(services: Services, caller: Caller, data: JSONBody[NewAgent]) -> AgentDescription:
+    entry = await services.added_agents.add(with_key(caller, data.idempotency_key), data)
+    return await asyncio.to_thread(describe_one, services.catalog, entry)
+
+
+@delete(
+    "/api/agents/{name:str}",
+    status_code=200,
+    responses=errors(404, 409),
+    summary="Remove an agent that was added from a registry's entry",
+)
+async def remove_agent(services: Services, caller: Caller, name: AgentName) -> AgentDescription:
+    entry = await services.added_agents.remove(caller, name)
+    return await asyncio.to_thread(describe_one, services.catalog, entry)
+
+
+router = Router("/", route_handlers=[list_agents, add_agent, remove_agent, get_offer, check_offer], tags=["agents"])

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from litestar import Request, Response, Router, get
 
-from bough import __version__, settings
+from bough import __version__, load_settings
 from bough.api.agents import default_agent
 from bough.api.http.built_in_pages import HTML, headers
 from bough.api.http.openapi import document
@@ -45,9 +45,9 @@ async def health(services: Services) -> Health:
 
 @get("/api/settings", responses=errors(), summary="List the settings of this server")
 async def list_settings(services: Services, request: Request[Any, Any, Any]) -> SettingList:
-    values: dict[str, Any] = {name: getattr(services.settings, name) for name in settings.FIELDS}
+    values: dict[str, Any] = {name: getattr(services.settings, name) for name in load_settings.FIELDS}
     rows = [
-        Setting(name, value, settings.describe(name), settings.variable(name))
+        Setting(name, value, load_settings.describe(name), load_settings.variable(name))
         for name, value in (values | _effective(services, request)).items()
     ]
     return SettingList(rows)

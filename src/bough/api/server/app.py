@@ -37,14 +37,15 @@ from bough.api.rest import (
     mcp_servers,
     policy,
     presets,
-    repos,
     reviews,
     runs,
+    saved_prompts,
     schedules,
     search,
     system,
 )
 from bough.api.rest.access import audit, tokens, users
+from bough.api.rest.repos import clones, repos, workspace
 from bough.api.rest.sessions import calls, control, races, sessions, tasks, trees
 from bough.api.rest.worktrees import boards, checks, finish, sweep, terminals, worktrees
 from bough.api.server.middleware import GateMiddleware, log_refusal
@@ -96,6 +97,8 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             files.router,
             policy.router,
             repos.router,
+            clones.router,
+            workspace.router,
             reviews.router,
             worktrees.router,
             checks.router,
@@ -109,6 +112,7 @@ def application(max_body: int, page_folder: Path) -> Litestar:
             mcp_servers.router,
             agents.router,
             presets.router,
+            saved_prompts.router,
             system.router,
             tokens.router,
             users.router,

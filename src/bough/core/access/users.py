@@ -8,7 +8,7 @@ import msgspec
 
 from bough.core.access.one_at_a_time import OneAtATime
 from bough.core.access.user_tokens import UserTokens
-from bough.core.store.sql import PAGE_KEYS, USERS
+from bough.core.store.sql import PAGE_KEYS, SAVED_PROMPTS, USERS
 from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import UNDO_WITHIN, until_available
 from bough.errors import Conflict, Invalid, NotFound
@@ -123,6 +123,7 @@ class Users:
 
         async def work(change: Change) -> None:
             await change.tx.run(PAGE_KEYS.remove_of_user, user_id=user.id)
+            await change.tx.run(SAVED_PROMPTS.remove_of_user, user_id=user.id)
             if await change.tx.run(USERS.remove, id=user.id):
                 change.audit(caller, "user.removed", subject_id=user.id, user=user.name, role=user.role)
 

@@ -8,16 +8,18 @@ import msgspec
 
 from bough.agents.acp.wire import AgentRequest, RequestId
 from bough.core.approvals.deadlines import deadline
+from bough.core.state.calls import tool_call
 from bough.core.store import records
-from bough.core.store.records import Decided
 from bough.core.store.sql import APPROVALS
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
-from bough.model.approval import BESIDE_TURN_KINDS, HELD_TURN_KINDS, Approval, Option
-from bough.model.message import notice
+from bough.model.approval import BESIDE_TURN_KINDS, HELD_TURN_KINDS, Approval, ApprovalStatus, Decision, Option
+from bough.model.message import notice, raw
 from bough.model.questions.form import QuestionForm
 from bough.model.session import Session
 from bough.model.task import Task
 from bough.model.tool import ToolUse
+from bough.model.values.ids import new_id
+from bough.model.values.visible import visible, visible_call
 from bough.settings import Settings
 from bough.storage.backend import Tx
 
@@ -47,6 +49,15 @@ class ToolUseQuestion(msgspec.Struct):
     body: dict[str, Any]
 
 
+class Decided(msgspec.Struct):
+    """Holds a decision: its status, the agent's option that carries it, and who made it."""
+
+    status: ApprovalStatus
+    decision: Decision
+    option_id: str | None
+    by: dict[str, Any]
+
+
 async def write(
     change: Change,
     session: Session,
@@ -66,7 +77,7 @@ async def write(
     """Stores an approval. One that a person must decide gets the session's deadline; `deny_on_expiry` if it must never
     be allowed for a person who does not answer."""
     expires_at, on_expiry = deadline(session, settings) if decided is None else (None, None)
-    approval = await records.add_approval(
+    approval = await add(
         change,
         task,
         title=title,
@@ -83,6 +94,65 @@ async def write(
     if expires_at is not None:
         change.tx.notify(CHANNEL_APPROVALS, approval.id)
     return approval
+
+
+async def add(
+    change: Change,
+    asking: Task,
+    *,
+    title: str,
+    tool_kind: str,
+    tool_call: dict[str, Any],
+    options: list[Option],
+    request_id: RequestId | None,
+    reason: str | None = None,
+    key: str | None = None,
+    expires_at: str | None = None,
+    on_expiry: str | None = None,
+    decided: Decided | None = None,
+) -> Approval:
+    """Adds an approval: a pending question, or a decision that was made without a person. Whatever a person may read
+    shows hidden characters as escapes and no secret value, at every door."""
+    secrets = await change.redactor(asking.session_id)
+    visible_tool_call = visible_call(tool_call)
+    shown_call: dict[str, Any] = secrets.value(visible_tool_call)
+    if shown_call != visible_tool_call:
+        # What was asked cannot be read from the row anymore, so only a person may allow it.
+        shown_call["masked"] = True
+    approval = await change.tx.one(
+        APPROVALS.add,
+        Approval,
+        id=new_id(),
+        session_id=asking.session_id,
+        task_id=asking.id,
+        attempt=asking.attempt,
+        title=secrets.text(visible(title)),
+        tool_kind=tool_kind,
+        tool_call=raw(shown_call),
+        options=raw([msgspec.structs.replace(option, name=secrets.text(visible(option.name))) for option in options]),
+        request_id=raw(request_id),
+        reason=secrets.text(visible(reason)) if reason is not None else None,
+        key=secrets.text(key) if key is not None else None,
+        expires_at=expires_at,
+        on_expiry=on_expiry,
+        status=decided.status if decided else "pending",
+        decision=decided.decision if decided else None,
+        option_id=decided.option_id if decided else None,
+        decided_by=raw(decided.by) if decided else None,
+        decided_at=change.now if decided else None,
+        now=change.now,
+    )
+    assert approval is not None
+    change.approval("approval.created", approval)
+    return approval
+
+
+async def continue_turn(change: Change, approval: Approval) -> None:
+    """Lets the turn run again when its last question is answered; the agent hears of the answer after commit."""
+    pending = await records.pending_approvals(change.tx, approval.task_id)
+    if not pending and await records.move_task(change, approval.task_id, "running"):
+        await tool_call.show_running(change, approval.session_id, approval.task_id)
+    change.tx.notify(CHANNEL_APPROVALS, approval.id)
 
 
 async def show_denial(change: Change, approval: Approval) -> None:

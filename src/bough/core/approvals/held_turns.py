@@ -84,7 +84,7 @@ class InterruptedKind(HeldTurnKind):
         """Interrupts a turn whose agent is gone, and asks how it continues if the policy is to ask."""
         if not await interruption.interrupt(change, task, error, policy):
             return
-        await records.add_approval(
+        await ask.add(
             change,
             task,
             title="The agent ended in the middle of this turn. Start it again and tell it to continue?",

@@ -10,10 +10,9 @@ from bough.agents.acp.wire import RequestId
 from bough.agents.catalog import Catalog
 from bough.core.approvals import ask, form_patterns
 from bough.core.approvals.base import ApprovalKind, Arguments, By, Expired
-from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.sql import QUESTIONS
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change
+from bough.core.store.transactions import Change
 from bough.errors import Conflict, Invalid
 from bough.model.approval import Approval, Decision, Option
 from bough.model.message import notice, raw
@@ -107,10 +106,7 @@ class QuestionKind(ApprovalKind):
         await records.add_message(
             change, approval.session_id, approval.task_id, "system", notice(_summary(approval, by))
         )
-        pending = await records.pending_approvals(change.tx, approval.task_id)
-        if not pending and await records.move_task(change, approval.task_id, "running"):
-            await tool_call.show_running(change, approval.session_id, approval.task_id)
-        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+        await ask.continue_turn(change, approval)
 
     async def expire(self, change: Change, catalog: Catalog, approval: Approval) -> Expired:
         """Declines, or accepts with the values that the agent proposes if the session is set to allow and they are a

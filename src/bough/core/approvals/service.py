@@ -15,7 +15,7 @@ from bough.core.approvals.questions import checked_answer
 from bough.core.policy.choices import remember
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import APPROVALS, QUESTIONS
 from bough.core.store.transactions import Change, Store
@@ -73,8 +73,8 @@ class Approvals:
             if session_id is not None:
                 where += " AND session_id = :session_id"
                 params["session_id"] = await find_id(tx, "sessions", session_id)
-            rows = await tx.all(APPROVALS.page.with_(where=where), Approval, limit=limit, offset=offset, **params)
-            return Page(rows, await tx.value(APPROVALS.count.with_(where=where), **params) or 0, limit, offset)
+            page, count = APPROVALS.page.with_(where=where), APPROVALS.count.with_(where=where)
+            return await read_page(tx, page, count, Approval, limit, offset, **params)
 
         return await self._store.read(work)
 

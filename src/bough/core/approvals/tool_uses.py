@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bough.agents.catalog import Catalog
 from bough.core.approvals import ask
-from bough.core.approvals.ask import ToolUseQuestion
+from bough.core.approvals.ask import Decided, ToolUseQuestion
 from bough.core.approvals.base import (
     ALLOWED_ON_EXPIRY,
     DENIED_ON_EXPIRY,
@@ -21,7 +21,6 @@ from bough.core.policy.tool_use import read as tool_use
 from bough.core.policy.turn_mode import turn_mode
 from bough.core.state.calls import tool_call
 from bough.core.store import records
-from bough.core.store.records import Decided
 from bough.core.store.transactions import CHANNEL_APPROVALS, Change
 from bough.errors import Conflict
 from bough.model.approval import Approval, Decision, Option
@@ -74,11 +73,7 @@ class ToolUseKind(ApprovalKind):
         return approval
 
     async def decide(self, change: Change, approval: Approval, by: By, arguments: Arguments | None) -> None:
-        """Lets the turn run again when its last question is answered; the agent hears of it after commit."""
-        pending = await records.pending_approvals(change.tx, approval.task_id)
-        if not pending and await records.move_task(change, approval.task_id, "running"):
-            await tool_call.show_running(change, approval.session_id, approval.task_id)
-        change.tx.notify(CHANNEL_APPROVALS, approval.id)
+        await ask.continue_turn(change, approval)
 
     def remembered(self, approval: Approval) -> Scope | None:
         return "session" if approval.decision == "allow_always" else None

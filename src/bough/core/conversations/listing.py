@@ -79,7 +79,7 @@ class ConversationLists:
 
         def find() -> list[CatalogEntry]:
             agents = ((entry, self._catalog.find(entry)) for entry in self._catalog.entries())
-            return [entry for entry, located in agents if located is not None and located.how != "npx"]
+            return [entry for entry, located in agents if located is not None and located.how == "installed"]
 
         return await asyncio.to_thread(find)
 

@@ -15,7 +15,8 @@ from bough.core.environment.mask_shown_values import is_address, masked, masked_
 from bough.core.environment.mcp_check import McpCheck
 from bough.core.environment.variables import checked_env
 from bough.core.store import records
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
+from bough.core.store.patches import changed_fields
 from bough.core.store.session_secrets import remember_secrets
 from bough.core.store.short_ids import find
 from bough.core.store.sql import MCP, PRESETS
@@ -137,18 +138,12 @@ class McpServers:
         return await self._store.write_once(caller, "mcp_servers.check", server_id, McpCheck, keep)
 
     async def list(self, limit: int, offset: int) -> Page[McpServer]:
-        async def work(tx: Tx) -> Page[McpServer]:
-            rows = await tx.all(MCP.page, McpServer, limit=limit, offset=offset)
-            return Page(rows, await tx.value(MCP.count) or 0, limit, offset)
-
-        return await self._store.read(work)
+        return await self._store.read(lambda tx: read_page(tx, MCP.page, MCP.count, McpServer, limit, offset))
 
     async def patch(self, caller: Caller, server_id: str, patch: McpServerPatch) -> McpServer:
         """Changes a server and validates it like a new one. The transport cannot change."""
         caller.require("admin", "change MCP servers")
-        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
-        if not changes:
-            raise Invalid("nothing_to_change", "Give at least one field to change.")
+        changes = changed_fields(patch)
 
         async def work(change: Change) -> McpServer:
             shown = await find(change.tx, "mcp_servers", server_id, MCP.get, McpServer)

@@ -1,7 +1,7 @@
 """Live agents: the running agent of each session, from its start to its end.
 
-- `agent_pool` starts, wakes, suspends and ends agents; `agent` is one of them, and
-  `keepers` has the rows of their keepers.
+- `agent_pool` starts, wakes, suspends and ends agents; `agent` is one of them, `permission_handler` says what it needs
+  from `questions/`, and `keepers` has the rows of their keepers.
 - `start/` prepares a start: settings, trust in the repository, the sandbox, the token, the conversation and its
   context.
 - During turns, `agent_settings` sets mode, model and effort, `prompt_files` attaches files, `questions/` answers what

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Coroutine, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import structlog
@@ -22,11 +22,12 @@ from bough.agents.catalog.entry import ModeSettings
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.keeper import process_tree
 from bough.agents.link import Link
-from bough.core.approvals.ask import Elicitation, Question
+from bough.core.approvals.ask import Elicitation
 from bough.core.live_agents.agent_settings import CONFIGURED, AgentSettings, KnownSettings, SettingChange
 from bough.core.live_agents.agent_steering import AgentSteering, StoreAnswer
 from bough.core.live_agents.failures import FailureDetector
 from bough.core.live_agents.offers import Offer, read_offer
+from bough.core.live_agents.permission_handler import PermissionHandler
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.live_agents.questions.agent_requests import AgentRequests, read_notice
 from bough.core.live_agents.questions.unknown_hosts import AgentHosts
@@ -49,34 +50,6 @@ APPLY_WITHIN = 10.0
 FLUSH_WITHIN = 10.0
 # Prefixes of the keys of lines that belong to no particular task.
 OWN_KEYS = ("approval:", "settled:", "refused:", "session/", "farewell:", "steer:")
-
-
-class PermissionHandler(Protocol):
-    """Answers an agent's permission requests."""
-
-    async def ask(self, agent: Agent, question: Question) -> None:
-        """Decides a permission request, or stores it for a person."""
-        ...
-
-    async def ask_question(self, agent: Agent, elicitation: Elicitation) -> None:
-        """Stores a question for a person."""
-        ...
-
-    async def withdraw(self, agent: Agent, approval_id: str) -> None:
-        """Withdraws a request that the agent has cancelled."""
-        ...
-
-    async def complete_question(self, agent: Agent, elicitation_id: str) -> None:
-        """Ends a question about an address, because the agent says that it is done."""
-        ...
-
-    async def moved(self, agent: Agent, move: SettingChange) -> None:
-        """Handles a change that the agent made to its own rights."""
-        ...
-
-    async def connect(self, agent: Agent, host: str) -> None:
-        """Decides whether a host may be reached that is not on the list of the agent's sandbox."""
-        ...
 
 
 class OpenedConversation(msgspec.Struct):

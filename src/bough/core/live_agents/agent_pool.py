@@ -23,9 +23,10 @@ from bough.agents.process.start_limit import StartLimit
 from bough.agents.wait_shielded import shielded
 from bough.core.environment import mcp_servers
 from bough.core.events.hub import Hub
-from bough.core.live_agents.agent import Agent, OpenedConversation, PermissionHandler
+from bough.core.live_agents.agent import Agent, OpenedConversation
 from bough.core.live_agents.agent_settings import KnownSettings, is_strict
 from bough.core.live_agents.keepers import Keeper, known_options, store_ready
+from bough.core.live_agents.permission_handler import PermissionHandler
 from bough.core.live_agents.prompt_files import PromptCapabilities
 from bough.core.live_agents.start import agent_tokens, confinement, repository_trust
 from bough.core.live_agents.start.confinement import Confiner, is_strict_box, reads_only

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from bough.core.store.session_secrets import redactors_of
 from bough.core.store.sql import HOME
-from bough.model.session import Activity, Kind, Status
 from bough.model.task import TaskStatus
 from bough.model.values.redaction import Redactor
-from bough.model.views.home import HomeSession, LastTask
+from bough.model.views.home import HomeSession, LastTask, SessionSummary
 from bough.storage.backend import Tx
 
 TITLE = 120
 
 
-class _Row(msgspec.Struct):
+class _Row(SessionSummary, kw_only=True):
     """A session with its last task, as the query returns it."""
 
-    id: str
-    title: str
-    agent: str
-    status: Status
-    activity: Activity
-    kind: Kind
-    repo_id: str
-    repo_name: str
-    worktree_id: str | None
-    branch: str | None
-    root_session_id: str
-    parent_session_id: str | None
-    unread: bool
-    queue_paused: bool
-    archived: bool
-    queued: int
-    asking: int
     first_prompt: str
     task_id: str | None
     task_status: TaskStatus | None
@@ -44,10 +27,6 @@ class _Row(msgspec.Struct):
     task_started_at: str | None
     task_ended_at: str | None
     task_error: msgspec.Raw | None
-    updated_at: str
-    active_at: str
-    tokens: int
-    cost: float
 
 
 async def read_sessions(tx: Tx, session_ids: Iterable[str]) -> dict[str, HomeSession]:
@@ -69,30 +48,9 @@ def _session(row: _Row, redactor: Redactor) -> HomeSession:
             row.task_ended_at,
             row.task_error,
         )
-    return HomeSession(
-        id=row.id,
-        title=row.title or first_line(redactor.beginning(row.first_prompt)),
-        agent=row.agent,
-        status=row.status,
-        activity=row.activity,
-        kind=row.kind,
-        repo_id=row.repo_id,
-        repo_name=row.repo_name,
-        worktree_id=row.worktree_id,
-        branch=row.branch,
-        root_session_id=row.root_session_id,
-        parent_session_id=row.parent_session_id,
-        unread=row.unread,
-        queue_paused=row.queue_paused,
-        archived=row.archived,
-        queued=row.queued,
-        asking=row.asking,
-        last_task=last,
-        updated_at=row.updated_at,
-        active_at=row.active_at,
-        tokens=row.tokens,
-        cost=row.cost,
-    )
+    summary: dict[str, Any] = {name: getattr(row, name) for name in SessionSummary.__struct_fields__}
+    summary["title"] = row.title or first_line(redactor.beginning(row.first_prompt))
+    return HomeSession(**summary, last_task=last)
 
 
 def first_line(prompt: str) -> str:

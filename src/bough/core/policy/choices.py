@@ -6,7 +6,7 @@ from typing import Any
 
 from bough.core.policy.rules import only_people
 from bough.core.store import records
-from bough.core.store.paging import LARGEST_LIMIT, Page
+from bough.core.store.paging import LARGEST_LIMIT, Page, read_page
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, CHOICES
 from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
@@ -64,8 +64,8 @@ class Choices:
                 where += [f"({ANSWERS})"]
                 params |= {"key": approval.key, "of_session": asker.id, "of_cwd": asker.cwd, "of_agent": asker.agent}
             text = " AND ".join(where) or "TRUE"
-            rows = await tx.all(CHOICES.page.with_(where=text), Choice, limit=limit, offset=offset, **params)
-            return Page(rows, await tx.value(CHOICES.count.with_(where=text), **params) or 0, limit, offset)
+            page, count = CHOICES.page.with_(where=text), CHOICES.count.with_(where=text)
+            return await read_page(tx, page, count, Choice, limit, offset, **params)
 
         return await self._store.read(work)
 

@@ -8,7 +8,8 @@ import msgspec
 
 from bough.agents.catalog import Catalog
 from bough.core.policy import globs
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
+from bough.core.store.patches import changed_fields
 from bough.core.store.short_ids import find
 from bough.core.store.sql import RULES
 from bough.core.store.transactions import Change, Store
@@ -19,7 +20,6 @@ from bough.model.rule import Effect, Rule
 from bough.model.session import Caller
 from bough.model.tool import ToolKind
 from bough.model.values.ids import new_id
-from bough.storage.backend import Tx
 
 LONGEST_PATTERN = 1000
 LONGEST_NOTE = 2000
@@ -100,18 +100,12 @@ class Rules:
     async def list(self, limit: int, offset: int) -> Page[Rule]:
         """Lists rules in the order in which they apply."""
 
-        async def work(tx: Tx) -> Page[Rule]:
-            rows = await tx.all(RULES.page, Rule, limit=limit, offset=offset)
-            return Page(rows, await tx.value(RULES.count) or 0, limit, offset)
-
-        return await self._store.read(work)
+        return await self._store.read(lambda tx: read_page(tx, RULES.page, RULES.count, Rule, limit, offset))
 
     async def patch(self, caller: Caller, rule_id: str, patch: RulePatch) -> Rule:
         """Changes a rule and validates it like a new one. A position moves it, and the others close the gap."""
         only_people(caller)
-        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
-        if not changes:
-            raise Invalid("nothing_to_change", "Give at least one field to change.")
+        changes = changed_fields(patch)
         _check_position(changes.get("position"))
 
         async def work(change: Change) -> Rule:
@@ -191,7 +185,7 @@ def _check_position(position: int | None) -> None:
 
 
 async def _update(change: Change, rule_id: str, **columns: Any) -> Rule:
-    query = RULES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+    query = RULES.patch.setting(columns)
     fresh = await change.tx.one(query, Rule, id=rule_id, now=change.now, **columns)
     assert fresh is not None
     change.emit("rule.patched", fresh)

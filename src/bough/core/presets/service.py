@@ -10,11 +10,12 @@ from bough.agents.catalog import Catalog
 from bough.core.environment.mask_shown_values import masked, unmasked
 from bough.core.presets.find import choose_preset, find_preset
 from bough.core.presets.requests import NewPreset, PresetPatch, check_preset
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
+from bough.core.store.patches import changed_fields
 from bough.core.store.short_ids import find_id
 from bough.core.store.sql import PRESETS
 from bough.core.store.transactions import Change, Store
-from bough.errors import Conflict, Invalid
+from bough.errors import Conflict
 from bough.model.agents.preset import Preset
 from bough.model.message import raw
 from bough.model.session import Caller
@@ -59,18 +60,12 @@ class Presets:
         return await self._store.read(lambda tx: find_preset(tx, name_or_id))
 
     async def list(self, limit: int, offset: int) -> Page[Preset]:
-        async def work(tx: Tx) -> Page[Preset]:
-            rows = await tx.all(PRESETS.page, Preset, limit=limit, offset=offset)
-            return Page(rows, await tx.value(PRESETS.count) or 0, limit, offset)
-
-        return await self._store.read(work)
+        return await self._store.read(lambda tx: read_page(tx, PRESETS.page, PRESETS.count, Preset, limit, offset))
 
     async def patch(self, caller: Caller, name_or_id: str, patch: PresetPatch) -> Preset:
         """Changes a preset and validates it like a new one. Sessions that came from it stay as they are."""
         caller.require("admin", "change presets")
-        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
-        if not changes:
-            raise Invalid("nothing_to_change", "Give at least one field to change.")
+        changes = changed_fields(patch)
 
         async def work(change: Change) -> Preset:
             chosen = await choose_preset(change.tx, name_or_id)
@@ -84,7 +79,7 @@ class Presets:
             if namesake is not None and namesake.id != before.id:
                 raise _taken(merged.name)
             columns = await _columns(change.tx, merged)
-            query = PRESETS.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+            query = PRESETS.patch.setting(columns)
             preset = await change.tx.one(query, Preset, id=before.id, now=change.now, **columns)
             assert preset is not None
             await change.tx.run(PRESETS.change_private, id=preset.id, env=raw(merged.env))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-import msgspec
-
 from bough.core.review.subjects import Versions
 from bough.errors import Conflict, NotFound
 from bough.git.commit_diff import DiffedFile, changed_files
 from bough.git.decode import shown
 from bough.git.file_contents import WHOLE_FILE, file_patch
-from bough.git.working_copy.diff import FileStatus
+from bough.git.working_copy.diff import ComparedFile, FileStatus
 
 # More files than anybody reviews; the rest are counted.
 MOST_FILES = 2000
@@ -20,33 +18,24 @@ MOST_LISTS = 32
 CONTEXT = 3
 
 
-class ReviewFile(msgspec.Struct, rename="camel"):
-    """A changed file. `hash` changes with its content on either side; `viewed` is whether the caller has viewed this
-    version; `comments` counts the comments that the caller sees on it."""
+class ReviewedFile(ComparedFile):
+    """A changed file; `hash` changes with its content on either side."""
 
-    path: str
-    old_path: str | None
-    status: FileStatus
-    additions: int
-    deletions: int
-    binary: bool
     submodule: bool
     hash: str
+
+
+class ReviewFile(ReviewedFile):
+    """An entry in the list of a review: whether the caller has viewed this version, and how many comments the caller
+    sees on it."""
+
     viewed: bool
     comments: int
 
 
-class FileReview(msgspec.Struct, rename="camel"):
+class FileReview(ReviewedFile):
     """The change of one file as text. A binary file has none; that of a large one is `truncated`."""
 
-    path: str
-    old_path: str | None
-    status: FileStatus
-    additions: int
-    deletions: int
-    binary: bool
-    submodule: bool
-    hash: str
     patch: str
     truncated: bool
 

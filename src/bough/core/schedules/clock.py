@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from bough.core.schedules import times
-from bough.core.schedules.runs import ScheduleRuns
+from bough.core.schedules.schedule_runs import ScheduleRuns
 from bough.core.store.sql import SCHEDULES
 from bough.core.store.transactions import Change, Store
 from bough.model.schedule import Schedule, ScheduleRun

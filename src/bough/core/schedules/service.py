@@ -18,7 +18,7 @@ from bough.core.schedules.requests import (
     checked_timing,
     checked_title,
 )
-from bough.core.schedules.runs import ScheduleRuns
+from bough.core.schedules.schedule_runs import ScheduleRuns
 from bough.core.schedules.show import emit, show
 from bough.core.sessions.from_preset import filled
 from bough.core.sessions.requests import NewSession
@@ -27,6 +27,7 @@ from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope
 from bough.core.store.paging import Page
+from bough.core.store.patches import changed_fields
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import SCHEDULES
 from bough.core.store.transactions import Change, Store
@@ -157,9 +158,7 @@ class Schedules:
 
     async def patch(self, caller: Caller, schedule_id: str, patch: SchedulePatch) -> ShownSchedule:
         """Changes a schedule. The next time is recomputed if its times change or it is resumed."""
-        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
-        if not changes:
-            raise Invalid("nothing_to_change", "Give at least one field to change.")
+        changes = changed_fields(patch)
         if "cron" in changes and "at" in changes:
             raise Invalid("bad_schedule", "Give either `cron`, for repeated runs, or `at`, for a single one.")
         template = await self._checked(caller, patch.session) if patch.session is not msgspec.UNSET else None
@@ -247,7 +246,7 @@ class Schedules:
 
 
 async def _update(change: Change, schedule_id: str, columns: dict[str, Any]) -> Schedule:
-    query = SCHEDULES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+    query = SCHEDULES.patch.setting(columns)
     fresh = await change.tx.one(query, Schedule, id=schedule_id, now=change.now, **columns)
     assert fresh is not None
     return fresh

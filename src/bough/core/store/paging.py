@@ -1,12 +1,14 @@
-"""Defines a page of a list and the limits that every list enforces."""
+"""Defines a page of a list and the limits that every list enforces, and reads pages."""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from bough.errors import Invalid
+from bough.storage.backend import Tx
+from bough.storage.queries import Query
 
 T = TypeVar("T")
 
@@ -23,6 +25,14 @@ class Page(msgspec.Struct, Generic[T]):
     total: int
     limit: int
     offset: int
+
+
+async def read_page(
+    tx: Tx, page: Query, count: Query, type: type[T], limit: int, offset: int, **params: Any
+) -> Page[T]:
+    """Returns one page of rows with the number of all, by two queries that take the same parameters."""
+    rows = await tx.all(page, type, limit=limit, offset=offset, **params)
+    return Page(rows, await tx.value(count, **params) or 0, limit, offset)
 
 
 def checked_limit(limit: int, largest: int = LARGEST_LIMIT) -> int:

@@ -6,31 +6,20 @@ from typing import Any
 
 import msgspec
 
-from bough.agents.acp.wire import RequestId
 from bough.core.store.session_secrets import redactor_of_new
 from bough.core.store.short_ids import find
 from bough.core.store.sql import APPROVALS, HOME, MESSAGES, SESSIONS, TASKS
 from bough.core.store.transactions import Change
 from bough.model.agents.preset import SessionPreset
 from bough.model.agents.sandbox import Sandbox, SandboxProfile
-from bough.model.approval import BESIDE_TURN_KINDS, Approval, ApprovalStatus, Decision, Option
+from bough.model.approval import BESIDE_TURN_KINDS
 from bough.model.message import QUEUED_BASE, Message, Role, raw
 from bough.model.session import Caller, Headless, Kind, PermissionMode, RacePosition, Session
 from bough.model.task import MOVES, Task, TaskStatus
 from bough.model.values.ids import new_id
 from bough.model.values.times import just_after
-from bough.model.values.visible import visible, visible_call
 from bough.storage import queries
 from bough.storage.backend import Tx
-
-
-class Decided(msgspec.Struct):
-    """Holds a decision: its status, the agent's option that carries it, and who made it."""
-
-    status: ApprovalStatus
-    decision: Decision
-    option_id: str | None
-    by: dict[str, Any]
 
 
 async def session(tx: Tx, session_id: str) -> Session:
@@ -47,7 +36,7 @@ async def update_session(change: Change, session_id: str, **columns: Any) -> Ses
         columns = {"stuck": None, "stuck_since": None, **columns}
     for name in {"title", "description"} & columns.keys():
         columns[name] = (await change.redactor(session_id)).text(columns[name])
-    query = SESSIONS.patch.with_(set=_assignments(columns))
+    query = SESSIONS.patch.setting(columns)
     fresh = await change.tx.one(query, Session, id=session_id, now=change.now, **columns)
     assert fresh is not None
     change.session("session.patched", fresh)
@@ -164,7 +153,7 @@ async def task(tx: Tx, task_id: str) -> Task:
 
 
 async def update_task(change: Change, task_id: str, **columns: Any) -> Task:
-    query = TASKS.patch.with_(set=_assignments(columns))
+    query = TASKS.patch.setting(columns)
     fresh = await change.tx.one(query, Task, id=task_id, now=change.now, **columns)
     assert fresh is not None
     change.task("task.patched", fresh)
@@ -214,57 +203,6 @@ async def end_task(
                 HOME.note_end, session_id=ended.session_id, task_id=ended.id, status=status, now=change.now
             )
     return ended
-
-
-async def add_approval(
-    change: Change,
-    asking: Task,
-    *,
-    title: str,
-    tool_kind: str,
-    tool_call: dict[str, Any],
-    options: list[Option],
-    request_id: RequestId | None,
-    reason: str | None = None,
-    key: str | None = None,
-    expires_at: str | None = None,
-    on_expiry: str | None = None,
-    decided: Decided | None = None,
-) -> Approval:
-    """Adds an approval: a pending question, or a decision that was made without a person. Whatever a person may read
-    shows hidden characters as escapes and no secret value, at every door."""
-    secrets = await change.redactor(asking.session_id)
-    visible_tool_call = visible_call(tool_call)
-    shown_call: dict[str, Any] = secrets.value(visible_tool_call)
-    if shown_call != visible_tool_call:
-        # What was asked cannot be read from the row anymore, so only a person may allow it.
-        shown_call["masked"] = True
-    approval = await change.tx.one(
-        APPROVALS.add,
-        Approval,
-        id=new_id(),
-        session_id=asking.session_id,
-        task_id=asking.id,
-        attempt=asking.attempt,
-        title=secrets.text(visible(title)),
-        tool_kind=tool_kind,
-        tool_call=raw(shown_call),
-        options=raw([msgspec.structs.replace(option, name=secrets.text(visible(option.name))) for option in options]),
-        request_id=raw(request_id),
-        reason=secrets.text(visible(reason)) if reason is not None else None,
-        key=secrets.text(key) if key is not None else None,
-        expires_at=expires_at,
-        on_expiry=on_expiry,
-        status=decided.status if decided else "pending",
-        decision=decided.decision if decided else None,
-        option_id=decided.option_id if decided else None,
-        decided_by=raw(decided.by) if decided else None,
-        decided_at=change.now if decided else None,
-        now=change.now,
-    )
-    assert approval is not None
-    change.approval("approval.created", approval)
-    return approval
 
 
 async def pending_approvals(tx: Tx, task_id: str) -> int:
@@ -351,7 +289,3 @@ async def enter_transcript(change: Change, entering: Task, carrier: Task | None 
     )
     if message is not None:
         change.message("message.patched", message)
-
-
-def _assignments(columns: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = :{name}" for name in columns)

@@ -34,6 +34,7 @@ Table = Literal[
     "schedules",
     "terminals",
     "runs",
+    "clones",
 ]
 NOUNS: dict[Table, str] = {
     "repos": "repo",
@@ -54,6 +55,7 @@ NOUNS: dict[Table, str] = {
     "schedules": "schedule",
     "terminals": "terminal",
     "runs": "run",
+    "clones": "clone",
 }
 
 

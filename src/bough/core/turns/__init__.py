@@ -8,6 +8,6 @@ builds the prompt for its next attempt. `lost_turns` repairs turns that nothing 
 turns of an earlier server at start-up, and `maintenance` does what is due by the clock. `stuck_turns` notices turns
 that do nothing or repeat themselves.
 
-Called by `sessions` (to stop turns and end agents), by `overview` (to count agents) and by `app`, which starts the
-background work. Calls `live_agents`, `approvals`, `state`, `checkpoints` and `transcripts`.
+Called by `sessions` (to stop turns and end agents), by `overview` (to count agents) and by `background_work`,
+which recovers turns and runs the scheduler. Calls `live_agents`, `approvals`, `state`, `checkpoints` and `transcripts`.
 """

@@ -19,6 +19,7 @@ from bough.core.store.until_available import until_available
 from bough.core.turns.lost_turns import GONE
 from bough.core.turns.runner import Runner
 from bough.core.turns.scheduler import Scheduler
+from bough.core.worktrees.session_folders import remove_forged_link
 from bough.errors import BoughError, Unavailable
 from bough.model.task import Task
 from bough.storage.backend import Tx
@@ -109,7 +110,7 @@ class Recovery:
         try:
             read = self._store.read
             session = await until_available(lambda: read(lambda tx: records.session(tx, task.session_id)), "recovery")
-            await self._runner.remove_forged_link(session)
+            await remove_forged_link(session)
             await self._runner.lost_turns.repair(task)
         except Exception as error:
             _refuse_without_database(error)

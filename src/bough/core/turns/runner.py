@@ -16,9 +16,9 @@ from bough.agents.acp.types import Block
 from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone, AgentLimited
 from bough.agents.keeper_client.disk_check import blames_disk, unwritable
-from bough.agents.sandbox.git_layout import remove_forged_link
 from bough.core.approvals import ask, kinds
-from bough.core.checkpoints.take import Checkpoints, FolderState
+from bough.core.checkpoints.rows import FolderState
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.conversations.ask_agent import AgentReader
 from bough.core.conversations.catch_up import CatchUp, note_mark
 from bough.core.live_agents.agent import Agent
@@ -42,7 +42,7 @@ from bough.core.turns.prompt_blocks import files_for, prompt_blocks
 from bough.core.turns.steer_turns import SentPrompts, Steering
 from bough.core.turns.stop_turns import TurnStops
 from bough.core.turns.stuck_turns import StuckTurns
-from bough.core.worktrees.session_folders import require_folder
+from bough.core.worktrees.session_folders import remove_forged_link, require_folder
 from bough.errors import AgentFailed, BoughError, Busy, Internal
 from bough.model.approval import QUESTION_KIND, Approval
 from bough.model.message import Message
@@ -168,7 +168,7 @@ class Runner:
         await self._store.read(lambda tx: budgets.check(tx, session, task, self._settings))
         await self._store.read(lambda tx: transcript_limit.check(tx, session.id, self._settings))
         # An agent that a crash cut off, or that works on after its turn, may have left one.
-        await self.remove_forged_link(session)
+        await remove_forged_link(session)
         await self.checkpoints.check_folder(session.cwd)
         await asyncio.to_thread(require_folder, session.cwd)
         files = asyncio.create_task(self.checkpoints.before(task, session))
@@ -267,14 +267,9 @@ class Runner:
             running.cancel()
             await asyncio.wait((running,))
 
-    async def remove_forged_link(self, session: Session) -> None:
-        """Removes the file by which an agent could send git to another folder's settings."""
-        if await asyncio.to_thread(remove_forged_link, session.cwd):
-            log.warning("forged_git_folder", session=session.id, cwd=session.cwd)
-
     async def _end(self, claimed: Claimed, outcome: TurnOutcome) -> None:
         agent = self.agents.get(claimed.session.id)
-        await self.remove_forged_link(claimed.session)
+        await remove_forged_link(claimed.session)
         # The last messages are stored while git takes the checkpoint.
         files = asyncio.create_task(self.checkpoints.after(claimed.task, claimed.session))
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
 from bough.core.store.short_ids import find
 from bough.core.store.sql import BOARDS
 from bough.core.store.transactions import Change, Store
@@ -11,7 +11,6 @@ from bough.errors import Conflict
 from bough.model.repo import Board
 from bough.model.session import Caller
 from bough.model.values.ids import new_id
-from bough.storage.backend import Tx
 
 DEFAULT_NAME = "Board"
 
@@ -50,11 +49,7 @@ class Boards:
         return await self._store.read(lambda tx: find(tx, "boards", board_id, BOARDS.get, Board))
 
     async def list(self, limit: int, offset: int) -> Page[Board]:
-        async def work(tx: Tx) -> Page[Board]:
-            rows = await tx.all(BOARDS.page, Board, limit=limit, offset=offset)
-            return Page(rows, await tx.value(BOARDS.count) or 0, limit, offset)
-
-        return await self._store.read(work)
+        return await self._store.read(lambda tx: read_page(tx, BOARDS.page, BOARDS.count, Board, limit, offset))
 
     async def rename(self, board_id: str, name: str) -> Board:
         title = checked_name(name)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 import structlog
 
+from bough.core.store.patches import changed_fields
 from bough.core.store.short_ids import find
 from bough.core.store.sql import REPOS
 from bough.core.store.transactions import Change, Store
@@ -80,9 +81,7 @@ class RepositoryGitPermissions:
         if caller.kind == "session":
             raise Denied("git_permissions_for_people", "Only a person may decide what git runs in a repository.")
         caller.require("admin", "decide what git runs in a repository")
-        changes = {name: value for name, value in msgspec.structs.asdict(patch).items() if value is not msgspec.UNSET}
-        if not changes:
-            raise Invalid("nothing_to_change", "Give at least one field to change.")
+        changes = changed_fields(patch)
         repo = await self._store.read(lambda tx: find(tx, "repos", repo_id, REPOS.get, Repo))
         if repo.kind != "git":
             raise Invalid("repo_is_plain", f"{repo.path} is not a git repository.")

@@ -117,7 +117,7 @@ async def update(change: Change, worktree_id: str, **columns: Any) -> Worktree:
 
 async def quietly(change: Change, worktree_id: str, **columns: Any) -> Worktree:
     """Changes a worktree without an event; the caller emits one."""
-    query = WORKTREES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+    query = WORKTREES.patch.setting(columns)
     row = await change.tx.one(query, Worktree, id=worktree_id, now=change.now, **columns)
     assert row is not None
     return row

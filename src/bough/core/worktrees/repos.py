@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from bough.agents.network.hosts import BadHost, parse_patterns
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import CHECKPOINTS, REPOS, WORKTREES
 from bough.core.store.transactions import CHANNEL_HOSTS, Change, Store
@@ -29,7 +29,6 @@ from bough.model.session import Caller
 from bough.model.values.ids import new_id
 from bough.model.values.times import now
 from bough.settings import Settings
-from bough.storage.backend import Tx
 
 log = structlog.get_logger("bough.repos")
 
@@ -156,11 +155,7 @@ class Repos:
         return await self._store.read(lambda tx: find(tx, "repos", repo_id, REPOS.get, Repo))
 
     async def list(self, limit: int, offset: int) -> Page[Repo]:
-        async def work(tx: Tx) -> Page[Repo]:
-            rows = await tx.all(REPOS.page, Repo, limit=limit, offset=offset)
-            return Page(rows, await tx.value(REPOS.count) or 0, limit, offset)
-
-        return await self._store.read(work)
+        return await self._store.read(lambda tx: read_page(tx, REPOS.page, REPOS.count, Repo, limit, offset))
 
     async def patch(self, caller: Caller, repo_id: str, patch: RepoPatch) -> Repo:
         """Changes a repository. Only admins may change what runs in it and how agents are confined there."""
@@ -186,7 +181,7 @@ class Repos:
             chosen = dict(columns)
             if patch.board_id is not msgspec.UNSET:
                 chosen["board_id"] = await find_id(change.tx, "boards", patch.board_id) if patch.board_id else None
-            query = REPOS.patch.with_(set=", ".join(f"{name} = :{name}" for name in chosen))
+            query = REPOS.patch.setting(chosen)
             repo = await change.tx.one(query, Repo, id=current.id, now=change.now, **chosen)
             assert repo is not None
             change.emit("repo.patched", repo)

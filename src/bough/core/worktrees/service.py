@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from bough.core.store.idempotency import KeyScope
-from bough.core.store.paging import Page
+from bough.core.store.paging import Page, read_page
 from bough.core.store.short_ids import find, find_id
 from bough.core.store.sql import BOARDS, REPOS, WORKTREES
 from bough.core.store.transactions import Change, Store
@@ -147,8 +147,8 @@ class Worktrees:
                 where.append("repo_id = :repo_id")
                 params["repo_id"] = await find_id(tx, "repos", repo_id)
             text = " AND ".join(where)
-            page = await tx.all(WORKTREES.page.with_(where=text), Worktree, limit=limit, offset=offset, **params)
-            return Page(page, await tx.value(WORKTREES.count.with_(where=text), **params) or 0, limit, offset)
+            page, count = WORKTREES.page.with_(where=text), WORKTREES.count.with_(where=text)
+            return await read_page(tx, page, count, Worktree, limit, offset, **params)
 
         return await self._store.read(work)
 

@@ -3,12 +3,18 @@ could reach git's or Bough's own files."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
+import structlog
+
+from bough.agents.sandbox import git_layout
 from bough.errors import Conflict, Denied
 from bough.git.paths import is_folder
-from bough.model.session import Caller
+from bough.model.session import Caller, Session
+
+log = structlog.get_logger("bough.worktrees")
 
 _OF_A_REPOSITORY = ("HEAD", "objects", "refs")
 
@@ -88,3 +94,9 @@ def require_folder(cwd: str) -> None:
             "worktree back) and resume the session, or fork it into a new worktree.",
             folder=cwd,
         )
+
+
+async def remove_forged_link(session: Session) -> None:
+    """Removes the file by which an agent could send git to another folder's settings."""
+    if await asyncio.to_thread(git_layout.remove_forged_link, session.cwd):
+        log.warning("forged_git_folder", session=session.id, cwd=session.cwd)

@@ -38,7 +38,7 @@ _RECEIVER = {
 # It fetches nothing either, on its own (a git that is too old to know the first variable heeds the second): the
 # configuration of a partial clone can name a program for that.
 _NO_FETCH = "GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none"
-_SENDER = {"core.alternateRefsCommand": "true", "core.fsmonitor": "false"}
+SENDER = {"core.alternateRefsCommand": "true", "core.fsmonitor": "false"}
 
 
 class Pushed(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ async def remote_tip(path: str, remote: Remote, branch: str) -> str | None:
     """Asks the remote for the commit of a branch."""
     ref = f"refs/heads/{branch}"
     async with _borrowed(path) as env:
-        text = await _run(env, "ls-remote", *_helper("upload-pack", remote, _SENDER), remote.address, ref)
+        text = await _run(env, "ls-remote", *helper_option("upload-pack", remote, SENDER), remote.address, ref)
     entries = [line.partition("\t") for line in text.split("\n")]
     return next((sha for sha, _, name in entries if name == ref), None)
 
@@ -63,7 +63,7 @@ async def push(path: str, remote: Remote, branch: str, sha: str, replaces: str |
     ref = f"refs/heads/{branch}"
     lease = (f"--force-with-lease={ref}:{replaces}",) if replaces is not None else ()
     options = ("--no-verify", "--no-recurse-submodules", "--no-signed", *lease)
-    helper = _helper("receive-pack", remote, _RECEIVER)
+    helper = helper_option("receive-pack", remote, _RECEIVER)
     async with _borrowed(path) as env:
         try:
             await _run(env, "push", *options, *helper, remote.address, f"{sha}:{ref}")
@@ -86,7 +86,7 @@ async def push(path: str, remote: Remote, branch: str, sha: str, replaces: str |
 async def fetch(path: str, remote: Remote, branch: str) -> str:
     """Fetches one branch, points its tracking ref to it and returns its commit."""
     ref = f"refs/heads/{branch}"
-    helper = _helper("upload-pack", remote, _SENDER)
+    helper = helper_option("upload-pack", remote, SENDER)
     options = ("--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head", "--quiet")
     await asyncio.to_thread(_refuse_links, path)
     async with _borrowed(path) as env:
@@ -117,7 +117,7 @@ def _refuse_links(path: str) -> None:
         raise GitFailed("git_failed", f"{link} is a link that leads out of the repository, so nothing was fetched.")
 
 
-def _helper(program: str, remote: Remote, settings: dict[str, str]) -> tuple[str, ...]:
+def helper_option(program: str, remote: Remote, settings: dict[str, str]) -> tuple[str, ...]:
     """Returns the option that keeps git in a folder that is the other side from running what that folder names."""
     if remote.protocol != "file":
         return ()

@@ -34,8 +34,8 @@ _STATES: dict[str, FileStatus] = {
 }
 
 
-class FileDiff(msgspec.Struct, rename="camel"):
-    """One file: its status and how many lines were added and removed (not counted for binary files)."""
+class ComparedFile(msgspec.Struct, rename="camel"):
+    """A changed file: its status and how many lines were added and removed (not counted for binary files)."""
 
     path: str
     old_path: str | None
@@ -43,6 +43,11 @@ class FileDiff(msgspec.Struct, rename="camel"):
     additions: int
     deletions: int
     binary: bool
+
+
+class FileDiff(ComparedFile):
+    """A changed file in a working copy."""
+
     untracked: bool
 
 

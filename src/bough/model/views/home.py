@@ -20,8 +20,8 @@ class LastTask(msgspec.Struct, rename="camel"):
     error: msgspec.Raw | None
 
 
-class HomeSession(msgspec.Struct, rename="camel"):
-    """A session in a list. Without a title, the first line of its first prompt stands in."""
+class SessionSummary(msgspec.Struct, rename="camel"):
+    """The fields of a session that lists show as the database has them."""
 
     id: str
     title: str
@@ -41,11 +41,16 @@ class HomeSession(msgspec.Struct, rename="camel"):
     # Queued prompts and open approvals.
     queued: int
     asking: int
-    last_task: LastTask | None
     updated_at: str
     active_at: str
     tokens: int
     cost: float
+
+
+class HomeSession(SessionSummary, kw_only=True):
+    """A session in a list. Without a title, the first line of its first prompt stands in."""
+
+    last_task: LastTask | None
 
 
 class HomeApproval(Approval, kw_only=True):

@@ -12,6 +12,10 @@ SELECT * FROM repos WHERE id = :id
 -- Returns the repository at a path.
 SELECT * FROM repos WHERE path = :path
 
+-- name: ids_by_path
+-- Returns the paths among some that are registered, with the repositories' ids.
+SELECT path, id FROM repos WHERE path IN :paths
+
 -- name: folders
 -- Returns the folders in which agents work: all repositories, and all worktrees that are not removed.
 SELECT path FROM repos UNION SELECT path FROM worktrees WHERE removed_at IS NULL ORDER BY path

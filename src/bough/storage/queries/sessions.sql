@@ -39,6 +39,10 @@ SELECT count(*) FROM sessions WHERE status = 'active' AND kind = 'root'
 -- Counts active sessions.
 SELECT count(*) FROM sessions WHERE status = 'active'
 
+-- name: active_of_agent
+-- Counts the active sessions of an agent.
+SELECT count(*) FROM sessions WHERE status = 'active' AND agent = :agent
+
 -- name: children
 -- Counts a session's descendants.
 SELECT count(*) FROM sessions WHERE parent_session_id = :id OR forked_from_session_id = :id

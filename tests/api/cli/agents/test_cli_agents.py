@@ -376,3 +376,26 @@ def test_doctor_names_variables_that_are_left_out(tmp_path: Path, monkeypatch: p
     assert shy["text"] == "Shy does not get SHY_KEY, which its file hides." and "shy.toml" in shy["fix"]
     monkeypatch.setenv("BOUGH_AGENT_ENV", "ACME_*")
     assert [check["text"] for check in checks()] == [shy["text"]]
+
+
+async def test_agents_of_registries(server: Running, tmp_path: Path) -> None:
+    """A5, O5: `agents add` takes a file with an entry or a registry's document, `agents` says that the agent was not
+    measured, and `agents remove` removes it."""
+    entry = {
+        "id": "swift-agent",
+        "name": "Swift Agent",
+        "version": "1.2.3",
+        "description": "Writes.",
+        "distribution": {"uvx": {"package": "swift-agent==1.2.3"}},
+    }
+    file, document = tmp_path / "entry.json", tmp_path / "registry.json"
+    file.write_text(json.dumps(entry))
+    document.write_text(json.dumps({"version": "1.0.0", "agents": [entry]}))
+    login = ("--url", server.url, "--token", server.token)
+    added = await bough("agents", "add", str(file), *login)
+    assert (added.code, "Swift Agent 1.2.3 is added as swift-agent." in added.out) == (0, True)
+    listed = json.loads((await bough("agents", "--json", *login)).out)["agents"]
+    assert [agent["registry"]["version"] for agent in listed if agent["name"] == "swift-agent"] == ["1.2.3"]
+    assert (await bough("agents", "remove", "swift-agent", "--yes", *login)).code == 0
+    again = await bough("agents", "add", "swift-agent", "--registry", str(document), "--json", *login)
+    assert json.loads(again.out)["registry"]["distribution"] == "uvx"

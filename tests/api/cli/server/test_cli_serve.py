@@ -11,9 +11,8 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from bough import settings
+from bough import load_settings
 from bough.api.cli.main import build
-from bough.load_settings import load
 from tests.api.cli.cli_program import bough, run_here, start
 from tests.support.eventually import eventually
 from tests.support.server import Running, serving
@@ -182,7 +181,7 @@ def test_a_wrong_folder_is_one_sentence(tmp_path: Path) -> None:
 
 def _other(name: str) -> Any:
     """Returns a value of a setting that is not its default."""
-    kind, default = get_args(settings.FIELDS[name].type)[0], settings.FIELDS[name].default
+    kind, default = get_args(load_settings.FIELDS[name].type)[0], load_settings.FIELDS[name].default
     if name == "worktree_ports":
         return "30000-30999"
     if get_origin(kind) is Literal:
@@ -193,22 +192,22 @@ def _other(name: str) -> Any:
 def test_every_setting_from_three_places(tmp_path: Path) -> None:
     """L2: Each setting can be given as a flag, as a variable, under its older name, and in config.toml."""
     data = {"BOUGH_DATA": str(tmp_path)}
-    for name in set(settings.FIELDS) - {"data"}:
+    for name in set(load_settings.FIELDS) - {"data"}:
         value = _other(name)
         written = str(value).lower() if isinstance(value, bool) else str(value)
-        by_variable = [load({}, data | {settings.variable(name): written})]
-        if older := settings.ALIASES.get(name):
-            by_variable.append(load({}, data | {older: written}))
+        by_variable = [load_settings.load({}, data | {load_settings.variable(name): written})]
+        if older := load_settings.ALIASES.get(name):
+            by_variable.append(load_settings.load({}, data | {older: written}))
         (tmp_path / "config.toml").write_text(f"{name} = {json.dumps(value)}\n")
-        loaded = [load({}, data), *by_variable]
+        loaded = [load_settings.load({}, data), *by_variable]
         (tmp_path / "config.toml").unlink()
-        loaded.append(load({name: value if isinstance(value, bool) else written}, data))
+        loaded.append(load_settings.load({name: value if isinstance(value, bool) else written}, data))
         assert [getattr(item, name) for item in loaded] == [value] * len(loaded), name
 
 
 def test_every_setting_is_a_flag() -> None:
     """L2: Every setting is a flag of `bough serve` with its own help sentence."""
     flags = {param.name: param for param in build(["serve"]).commands["serve"].params}
-    for name in settings.FIELDS:
+    for name in load_settings.FIELDS:
         assert f"--{name.replace('_', '-')}" in flags[name].opts
-        assert flags[name].help.startswith(settings.describe(name))
+        assert flags[name].help.startswith(load_settings.describe(name))

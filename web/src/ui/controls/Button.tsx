@@ -69,10 +69,11 @@ export function ButtonLink({
   icon,
   children,
   href,
+  label,
   className = "",
-}: ButtonStyle & { href: string; children: ReactNode; className?: string }) {
+}: ButtonStyle & { href: string; label?: string; children: ReactNode; className?: string }) {
   return (
-    <Link href={href} className={classes({ variant, size }, className)}>
+    <Link href={href} aria-label={label} className={classes({ variant, size }, className)}>
       {icon}
       {children}
     </Link>

@@ -8,16 +8,25 @@ export function Menu({
   trigger,
   children,
   align = "end",
+  onCloseFocus,
 }: {
   trigger: ReactElement;
   children: ReactNode;
   align?: "start" | "end";
+  /** Called when the menu gives the focus back to its trigger; `preventDefault` keeps it from doing so. */
+  onCloseFocus?: (event: Event) => void;
 }) {
   return (
     <DropdownMenu.Root>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content className={css.menu} align={align} sideOffset={6} collisionPadding={8}>
+        <DropdownMenu.Content
+          className={css.menu}
+          align={align}
+          sideOffset={6}
+          collisionPadding={8}
+          onCloseAutoFocus={onCloseFocus}
+        >
           {children}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>

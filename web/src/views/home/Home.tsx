@@ -1,5 +1,5 @@
 /** The home page: what needs the user, what is running and queued, recent trees, and usage. */
-import { CheckCheck, Coffee, Plus, Sprout } from "lucide-react";
+import { CheckCheck, Coffee, FolderPlus, Plus, Sprout } from "lucide-react";
 import { useState } from "react";
 import { runRequest, seeSession, unseeSession } from "@/api/actions";
 import { useHome, useMay } from "@/api/queries";
@@ -54,6 +54,9 @@ function FirstRun() {
             </ButtonLink>
             <ButtonLink href={routes.new} icon={<Plus />}>
               New session
+            </ButtonLink>
+            <ButtonLink href={routes.addRepo} icon={<FolderPlus />}>
+              Add a repository
             </ButtonLink>
           </>
         }

@@ -182,6 +182,7 @@ function LoadedSession({
                 tasks={tasks}
                 state={state}
                 onSideQuestion={() => openAction("sideQuestion")}
+                focused={pending && pending.length === 0 && !focusMessage}
               />
             )}
           </div>

@@ -1,10 +1,11 @@
 /** Settings of repositories: add, rename, configure new worktrees, remove. */
 import { FolderGit2, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { addRepo, patchRepo, patchRepoGit, removeRepo, runRequest } from "@/api/actions";
+import { patchRepo, patchRepoGit, removeRepo, runRequest } from "@/api/actions";
 import { useMay, useRepoGit, useRepos } from "@/api/queries";
 import type { Repo } from "@/api/types";
-import { Button, IconButton } from "@/ui/controls/Button";
+import { routes } from "@/app/routes";
+import { Button, ButtonLink, IconButton } from "@/ui/controls/Button";
 import { Dialog } from "@/ui/controls/Dialog";
 import { Field, Input, TextArea } from "@/ui/controls/Field";
 import { Empty, QueryResult } from "@/ui/feedback/Placeholders";
@@ -17,13 +18,13 @@ import css from "./Settings.module.css";
 import { useSave } from "./useSave";
 
 export function RepoSettings() {
-  const [shown, setShown] = useState<Repo | "new" | null>(null);
+  const [shown, setShown] = useState<Repo | null>(null);
   return (
     <>
       <div className={css.actions}>
-        <Button variant="primary" icon={<Plus />} onClick={() => setShown("new")}>
+        <ButtonLink href={routes.addRepo} variant="primary" icon={<Plus />}>
           Add repository
-        </Button>
+        </ButtonLink>
       </div>
       <QueryResult query={useRepos()}>
         {(repos) =>
@@ -53,69 +54,56 @@ export function RepoSettings() {
             </ul>
           ) : (
             <Empty icon={<FolderGit2 />} title="No repositories yet">
-              Add one by its path on the server. Its files stay in place.
+              Choose one on the server's machine, or clone one.
             </Empty>
           )
         }
       </QueryResult>
-      {shown && <RepoDialog repo={shown === "new" ? null : shown} onClose={() => setShown(null)} />}
+      {shown && <RepoDialog repo={shown} onClose={() => setShown(null)} />}
     </>
   );
 }
 
-function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void }) {
-  const [path, setPath] = useState(repo?.path ?? "");
-  const [name, setName] = useState(repo?.name ?? "");
-  const [setup, setSetup] = useState(repo?.setup.join("\n") ?? "");
-  const [copied, setCopied] = useState(repo?.copyIgnored.join("\n") ?? "");
+function RepoDialog({ repo, onClose }: { repo: Repo; onClose: () => void }) {
+  const [name, setName] = useState(repo.name);
+  const [setup, setSetup] = useState(repo.setup.join("\n"));
+  const [copied, setCopied] = useState(repo.copyIgnored.join("\n"));
   const [sandbox, setSandbox] = useState(sandboxOf(repo));
   const [git, setGit] = useState<GitChoice>({});
-  const undecided = useRepoGit(repo?.id ?? "", repo?.kind === "git").data?.undecided ?? [];
+  const undecided = useRepoGit(repo.id, repo.kind === "git").data?.undecided ?? [];
   const mayChangeRights = useMay("admin");
   const { busy, error, save } = useSave(async () => {
-    if (repo) {
-      const rights = {
-        setup: nonEmptyLines(setup),
-        copyIgnored: nonEmptyLines(copied),
-        sandbox: sandbox.choice,
-        sandboxProfile: sandbox.profile,
-        sandboxHosts: nonEmptyLines(sandbox.hosts),
-      };
-      await patchRepo(repo.id, mayChangeRights ? { name, ...rights } : { name });
-      // Saving the form answers the question, also without a change.
-      const answer = { ...Object.fromEntries(undecided.map((kind) => [kind, false])), ...git };
-      if (mayChangeRights && Object.keys(answer).length) await patchRepoGit(repo.id, answer);
-    } else await addRepo({ path: path.trim(), name: name.trim() || null });
+    const rights = {
+      setup: nonEmptyLines(setup),
+      copyIgnored: nonEmptyLines(copied),
+      sandbox: sandbox.choice,
+      sandboxProfile: sandbox.profile,
+      sandboxHosts: nonEmptyLines(sandbox.hosts),
+    };
+    await patchRepo(repo.id, mayChangeRights ? { name, ...rights } : { name });
+    // Saving the form answers the question, also without a change.
+    const answer = { ...Object.fromEntries(undecided.map((kind) => [kind, false])), ...git };
+    if (mayChangeRights && Object.keys(answer).length) await patchRepoGit(repo.id, answer);
   }, onClose);
   return (
     <Dialog
       open
       onClose={onClose}
-      title={repo ? `Edit ${repo.name}` : "Add repository"}
+      title={`Edit ${repo.name}`}
       onSubmit={() => void save()}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button variant="primary" type="submit" busy={busy}>
-            {repo ? "Save" : "Add"}
+            Save
           </Button>
         </>
       }
     >
-      {!repo && (
-        <Field label="Path" hint="A git repository or a plain folder." error={error}>
-          <Input
-            value={path}
-            onChange={(event) => setPath(event.target.value)}
-            required
-            placeholder="/home/me/project"
-          />
-        </Field>
-      )}
-      <Field label="Name" error={repo ? error : null}>
+      <Field label="Name" error={error}>
         <Input value={name} onChange={(event) => setName(event.target.value)} placeholder="Folder name" />
       </Field>
-      {repo?.kind === "git" && mayChangeRights && (
+      {repo.kind === "git" && mayChangeRights && (
         <>
           <Field
             label="Setup commands for new worktrees"
@@ -132,7 +120,7 @@ function RepoDialog({ repo, onClose }: { repo: Repo | null; onClose: () => void 
           <GitSwitches repoId={repo.id} choice={git} onChange={setGit} />
         </>
       )}
-      {repo && mayChangeRights && <RepoSandboxFields value={sandbox} onChange={setSandbox} />}
+      {mayChangeRights && <RepoSandboxFields value={sandbox} onChange={setSandbox} />}
     </Dialog>
   );
 }

@@ -13,6 +13,7 @@ import { PeopleSettings } from "./access/PeopleSettings";
 import { McpServerSettings } from "./McpServerSettings";
 import { PolicySettings } from "./PolicySettings";
 import { PresetSettings } from "./PresetSettings";
+import { PromptSettings } from "./PromptSettings";
 import { RepoSettings } from "./RepoSettings";
 import { ServerSettings } from "./ServerSettings";
 import css from "./Settings.module.css";
@@ -74,6 +75,11 @@ const PARTS: Record<string, SettingsPart> = {
     about: "Named combinations of an agent and its settings, which sessions can start from.",
     Part: PresetSettings,
     changedBy: "admin",
+  },
+  prompts: {
+    name: "Prompts",
+    about: "Texts that you insert into prompts by a slash or a button. Nobody else sees yours.",
+    Part: PromptSettings,
   },
   people: {
     name: "People",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bough.api.cli.agents import offers
+from bough.api.cli.agents import offers, registry
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, FAILED, CommandContext, command, group_default
 from bough.api.cli.framework.client import Json
@@ -37,6 +37,7 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME…", help="Agent names
 
 def add_to(root: typer.Typer) -> None:
     offers.add_to(app)
+    registry.add_to(app)
     root.add_typer(app, name="agents")
 
 
@@ -48,6 +49,8 @@ def agent_state(agent: Json) -> str:
         command = f"bough agents install {agent['name']}" if agent["pinned"] else agent["install"]
         return f"not installed: {command}" if command else "not installed"
     without_key = agent["login"]["found"] is False
+    if agent["registry"] is not None:
+        return "added, not measured" if agent["how"] == "installed" else f"added, through {agent['how']}, not measured"
     if agent["how"] == "npx":
         return "through npx, no key found" if without_key else "through npx"
     return "installed, no key found" if without_key else "ready"

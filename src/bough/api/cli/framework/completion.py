@@ -121,6 +121,12 @@ def presets(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     ]
 
 
+def saved_prompts(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Completes the names of saved prompts."""
+    rows = _ask(ctx, "/api/saved-prompts", "savedPrompts")
+    return [(row["name"], brief(row["text"], 60)) for row in rows if row["name"].startswith(incomplete)]
+
+
 def users(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Completes the names of users."""
     rows = _ask(ctx, "/api/users", "users")
@@ -145,7 +151,7 @@ def _client(ctx: typer.Context) -> Client:
 
 
 def _ask(ctx: typer.Context, path: str, noun: str, **query: Any) -> list[dict[str, Any]]:
-    limit = {} if noun == "agents" else {"limit": OFFERED}
+    limit = {} if noun in ("agents", "clones", "savedPrompts") else {"limit": OFFERED}
     with contextlib.suppress(BoughError, typer.BadParameter):
         return _client(ctx).get(path, **limit, **query).value[noun]
     return []

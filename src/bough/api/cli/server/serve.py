@@ -13,21 +13,21 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from bough import settings
+from bough import load_settings, setting_values
 from bough.api.cli.framework import output
 from bough.api.cli.framework.base import DONE, CommandContext, GlobalOptions, guarded, set_signature
 from bough.api.cli.framework.find_server import ServerTarget
 from bough.errors import Conflict, Invalid
-from bough.load_settings import load
 from bough.requirements import check_platform, git_problem
+from bough.settings import Settings
 
 # The settings that most people need; the help lists the others separately.
-DATABASE = settings.variable("database")
+DATABASE = load_settings.variable("database")
 USUAL = ("data", "host", "port", "database", "workspace_root")
 
 
 def add_to(app: typer.Typer) -> None:
-    set_signature(serve, {name: (_option(name), None) for name in settings.FIELDS})
+    set_signature(serve, {name: (_option(name), None) for name in load_settings.FIELDS})
     app.command("serve")(serve)
 
 
@@ -63,14 +63,14 @@ def default(name: str) -> str:
     """Returns a setting's default as people write it."""
     if name == "data":
         return "~/.local/share/bough"
-    value: Any = settings.FIELDS[name].default
+    value: Any = load_settings.FIELDS[name].default
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _kind(name: str) -> Any:
-    return get_args(settings.FIELDS[name].type)[0]
+    return get_args(load_settings.FIELDS[name].type)[0]
 
 
 def _choices(name: str) -> str:
@@ -79,7 +79,7 @@ def _choices(name: str) -> str:
 
 
 def _option(name: str) -> Any:
-    text = f"{settings.describe(name)}{_choices(name)}" + (f" [{default(name)}]" if default(name) else "")
+    text = f"{load_settings.describe(name)}{_choices(name)}" + (f" [{default(name)}]" if default(name) else "")
     panel = "Options" if name in USUAL else "More settings"
     if _kind(name) is bool:
         flags = f"{flag(name)}/--no-{name.replace('_', '-')}"
@@ -105,12 +105,12 @@ def _serve(ctx: CommandContext, flags: dict[str, Any]) -> int:
     return DONE
 
 
-def _load_settings(flags: dict[str, Any]) -> settings.Settings:
+def _load_settings(flags: dict[str, Any]) -> Settings:
     """Loads the settings and checks the folders that they name."""
     data = ServerTarget(flags["data"]).folder
     if data.exists() and not data.is_dir():
         raise Invalid("bad_data_folder", f"{data} is not a folder. Choose another data folder with --data.")
-    configured = load(flags)
+    configured = load_settings.load(flags)
     if configured.workspace_root and not configured.root_path.is_dir():
         raise Invalid(
             "bad_workspace_root",
@@ -123,9 +123,9 @@ def _hide_password(flags: dict[str, Any]) -> None:
     """Starts this program again with the database URL in a variable if a flag contains its password, because other
     users can read command lines."""
     url = flags.get("database")
-    if not url or not settings.has_password(url):
+    if not url or not setting_values.has_password(url):
         # Agents must not inherit it.
-        if settings.has_password(os.environ.get(DATABASE, "")):
+        if setting_values.has_password(os.environ.get(DATABASE, "")):
             flags.setdefault("database", os.environ.pop(DATABASE))
         return
     output.note("The database password is hidden from the command line; database_password_file is safer.")
@@ -139,7 +139,7 @@ def _hide_password(flags: dict[str, Any]) -> None:
     os.execve(sys.executable, without_password, {**os.environ, DATABASE: url})
 
 
-def _check_address(configured: settings.Settings) -> None:
+def _check_address(configured: Settings) -> None:
     """Refuses an address that other machines could reach without encryption, and a taken port, before creating a data
     folder."""
     from bough.api.server import tls_and_proxies
@@ -159,7 +159,7 @@ def _check_address(configured: settings.Settings) -> None:
                 raise Conflict("port_taken", f"{problem} Choose another with --port.") from error
 
 
-async def _until_stopped(ctx: CommandContext, configured: settings.Settings) -> None:
+async def _until_stopped(ctx: CommandContext, configured: Settings) -> None:
     from bough.api.server.serve import serve as run
 
     loop = asyncio.get_running_loop()

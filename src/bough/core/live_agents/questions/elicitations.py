@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bough.core.approvals.ask import Elicitation, of_attempt
+from bough.core.approvals.ask import Elicitation, continue_turn, of_attempt
 from bough.core.approvals.kinds import QUESTION
 from bough.core.approvals.questions import ACCEPT
 from bough.core.approvals.service import conclude
-from bough.core.state.calls import tool_call
 from bough.core.store import records
 from bough.core.store.sql import APPROVALS, QUESTIONS, TASKS
-from bough.core.store.transactions import CHANNEL_APPROVALS, Change, Store
+from bough.core.store.transactions import Change, Store
 from bough.core.store.until_available import until_available
 from bough.model.approval import Approval
 from bough.model.message import raw
@@ -88,10 +87,7 @@ class Elicitations:
             if approval is None:
                 return
             change.approval("approval.patched", approval)
-            pending = await records.pending_approvals(change.tx, approval.task_id)
-            if not pending and await records.move_task(change, approval.task_id, "running"):
-                await tool_call.show_running(change, approval.session_id, approval.task_id)
-            change.tx.notify(CHANNEL_APPROVALS, approval.id)
+            await continue_turn(change, approval)
 
         await until_available(lambda: self._store.write(work), "a request that an agent withdrew")
 

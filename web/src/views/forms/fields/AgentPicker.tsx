@@ -57,7 +57,7 @@ function Agents({
                 {agent.name === own && <Badge>current</Badge>}
                 {agent.isDefault && agent.name !== own && <Badge>default</Badge>}
                 {loginHint(agent) && <Badge tone="waiting">not logged in</Badge>}
-                {agent.name !== value && agent.how === "npx" && (
+                {agent.name !== value && (agent.how === "npx" || agent.how === "uvx") && (
                   <span className={fields.quiet}>installs on first use</span>
                 )}
               </>

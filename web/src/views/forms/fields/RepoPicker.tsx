@@ -2,9 +2,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { FolderPlus } from "lucide-react";
 import { useState } from "react";
+import { Link } from "wouter";
 import { addRepo } from "@/api/actions";
 import { reposQuery } from "@/api/queries";
 import type { Repo } from "@/api/types";
+import { routes } from "@/app/routes";
 import { Button } from "@/ui/controls/Button";
 import { Field, Input, Select } from "@/ui/controls/Field";
 import { messageOf } from "@/views/forms/layout/errorFields";
@@ -81,7 +83,12 @@ function AddRepo({ onAdded, onBack }: { onAdded: (repo: Repo) => void; onBack?: 
     <div className={css.part}>
       <Field
         label="Repository path"
-        hint="Full path on the machine where Bough runs. Folders without git work too."
+        hint={
+          <>
+            Full path on the machine where Bough runs. Folders without git work too. Or{" "}
+            <Link href={routes.addRepo}>find, browse or clone</Link> one.
+          </>
+        }
         error={wrong}
       >
         <Input

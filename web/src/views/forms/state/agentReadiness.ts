@@ -6,7 +6,8 @@ export const isReady = (agent: Agent): boolean => agent.how !== "missing" && !ag
 export function readiness(agent: Agent): string {
   if (agent.error) return agent.error;
   if (agent.how === "missing") return "Not installed.";
-  if (agent.how === "npx") return "Installs on first use.";
+  if (agent.how === "npx" || agent.how === "uvx") return "Installs on first use.";
+  if (agent.registry) return `Version ${agent.registry.version}, not measured by Bough.`;
   return agent.version ? `Installed, ${agent.version}.` : "Installed.";
 }
 

@@ -1,12 +1,12 @@
 /** The prompt box of the start page: what to do, and chips for where, with which agent, how, and how many times. Enter starts
  * a session, or a race if several agents are to try. */
-import { ArrowUp, Bot, Copy, FolderGit2, GitBranch, ShieldCheck, Sparkles } from "lucide-react";
-import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useState } from "react";
+import { ArrowUp, Bot, Copy, FolderGit2, GitBranch, Layers, ShieldCheck, Sparkles } from "lucide-react";
+import { type KeyboardEvent, useId, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { createSession, deleteSession, startRace } from "@/api/actions";
 import { ApiError } from "@/api/client";
-import { useAgents, useRepos, useWorktrees } from "@/api/queries";
-import type { Agent, Mode, Repo } from "@/api/types";
+import { useAgents, usePresets, useRepos, useWorktrees } from "@/api/queries";
+import type { Agent, Mode, Preset, Repo } from "@/api/types";
 import { useActions } from "@/app/keyboard/shortcuts";
 import { routes } from "@/app/routes";
 import { firstLine } from "@/lib/format";
@@ -14,6 +14,7 @@ import { useMedia } from "@/lib/media";
 import { usePref } from "@/lib/prefs";
 import { modeName, neverAsks } from "@/lib/words";
 import { Button } from "@/ui/controls/Button";
+import { BareSelect, Chip, ChipInput, ChipSelect } from "@/ui/controls/Chip";
 import { toast } from "@/ui/feedback/toast";
 import { MAX_RACERS } from "@/views/forms/dialogs/Racers";
 import { Suggestions, useModelOptions } from "@/views/forms/fields/ModelFields";
@@ -23,6 +24,7 @@ import { pickAgent, sortedByReadiness } from "@/views/forms/state/agentReadiness
 import { type Draft, defaultMode, EMPTY_DRAFT, NEW_WORKTREE, toNewSession } from "@/views/forms/state/draft";
 import { lastRepo, rememberChoices, rememberedChoices } from "@/views/forms/state/lastChoices";
 import { offeredModes } from "@/views/forms/state/offeredModes";
+import { additionsOf, draftFromPreset } from "@/views/forms/state/presets";
 import { branchName, freeBranch } from "./branchName";
 import css from "./PromptBox.module.css";
 
@@ -47,14 +49,20 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
   );
   const repo = repos.find((known) => known.id === repoId) ?? repos[0]!;
   const remembered = rememberedChoices(repo.id);
-  const [choices, setChoices] = useState<{ agent?: string; mode?: Mode; model?: string; isolated?: boolean }>(
-    {},
-  );
+  const [choices, setChoices] = useState<{
+    agent?: string;
+    mode?: Mode;
+    model?: string;
+    isolated?: boolean;
+    preset?: string;
+  }>({});
   const [typedBranch, setTypedBranch] = useState<string | null>(null);
   const [times, setTimes] = useState(1);
   const agent = choices.agent ?? pickAgent(agents, remembered.agent);
   const mode = choices.mode ?? remembered.mode ?? defaultMode(agents, agent);
   const model = choices.model ?? "";
+  const presets = usePresets().data ?? [];
+  const preset = presets.find((other) => other.id === choices.preset);
   const isGit = repo.kind === "git";
   const isolated = isGit && (choices.isolated ?? remembered.directory?.kind !== "own");
   const known = agents.find((other) => other.name === agent);
@@ -68,6 +76,7 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
 
   const draft = (): Draft => ({
     ...EMPTY_DRAFT,
+    ...(preset && draftFromPreset(preset)),
     prompt,
     agent,
     mode,
@@ -132,7 +141,7 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
           value={repo.id}
           onChange={(event) => {
             setRepoId(event.target.value);
-            setChoices({});
+            setChoices(preset ? choicesOf(preset) : {});
             setTypedBranch(null);
           }}
         >
@@ -142,6 +151,25 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
             </option>
           ))}
         </ChipSelect>
+        {presets.length > 0 && (
+          <ChipSelect
+            icon={<Layers />}
+            label="Preset"
+            value={preset?.id ?? ""}
+            title={preset && additionsOf(preset)}
+            onChange={(event) => {
+              const chosen = presets.find((other) => other.id === event.target.value);
+              setChoices({ isolated: choices.isolated, ...(chosen && choicesOf(chosen)) });
+            }}
+          >
+            <option value="">No preset</option>
+            {presets.map((other) => (
+              <option key={other.id} value={other.id}>
+                {other.name}
+              </option>
+            ))}
+          </ChipSelect>
+        )}
         <ChipSelect
           icon={<Bot />}
           label="Agent"
@@ -158,16 +186,12 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
           ))}
         </ChipSelect>
         <Chip icon={<Sparkles />}>
-          <input
-            className={css.input}
+          <ChipInput
             aria-label="Model"
             placeholder="Default model"
             value={model}
             size={Math.max(model.length, 13)}
             list={`${id}-models`}
-            autoCapitalize="none"
-            autoComplete="off"
-            spellCheck={false}
             onChange={(event) => setChoices({ ...choices, model: event.target.value })}
           />
           <Suggestions id={`${id}-models`} values={models} />
@@ -176,7 +200,7 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
           icon={<ShieldCheck />}
           label="Mode"
           value={mode}
-          tone={neverAsks(mode) ? css.danger : undefined}
+          danger={neverAsks(mode)}
           title={offeredModes(known).find((offered) => offered.mode === mode)?.description}
           onChange={(event) => setChoices({ ...choices, mode: event.target.value as Mode })}
         >
@@ -190,25 +214,20 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
         </ChipSelect>
         {isGit && !races && (
           <Chip icon={<GitBranch />}>
-            <select
-              className={css.select}
+            <BareSelect
               aria-label="Working directory"
               value={isolated ? "new" : "own"}
               onChange={(event) => setChoices({ ...choices, isolated: event.target.value === "new" })}
             >
               <option value="new">New branch</option>
               <option value="own">Main folder</option>
-            </select>
+            </BareSelect>
             {isolated && (
-              <input
-                className={css.input}
+              <ChipInput
                 aria-label="Branch"
                 placeholder="branch name"
                 value={branch}
                 size={Math.max(branch.length, 12)}
-                autoCapitalize="none"
-                autoComplete="off"
-                spellCheck={false}
                 onChange={(event) => setTypedBranch(event.target.value || null)}
               />
             )}
@@ -245,25 +264,13 @@ function Box({ agents, repos }: { agents: Agent[]; repos: Repo[] }) {
   );
 }
 
-const Chip = ({ icon, children, tone = "" }: { icon: ReactNode; children: ReactNode; tone?: string }) => (
-  <span className={`${css.chip} ${tone}`}>
-    {icon}
-    {children}
-  </span>
-);
-
-function ChipSelect({
-  icon,
-  label,
-  tone,
-  ...rest
-}: { icon: ReactNode; label: string; tone?: string } & ComponentProps<"select">) {
-  return (
-    <Chip icon={icon} tone={tone}>
-      <select className={css.select} aria-label={label} {...rest} />
-    </Chip>
-  );
-}
+/** Returns what choosing a preset puts into the chips. */
+const choicesOf = ({ id, agent, model, permissionMode }: Preset) => ({
+  preset: id,
+  agent,
+  model: model ?? "",
+  mode: permissionMode ?? undefined,
+});
 
 /** Starts a session; returns its address. */
 async function start(draft: Draft, repoId: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { Tooltip } from "radix-ui";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Session } from "@/api/types";
@@ -19,6 +19,9 @@ const session = {
 const answer = (status: number, body: unknown) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
 
+/** What every query is answered with. */
+const EMPTY = { sessions: [], prompts: [], agents: [], models: [], efforts: [], commands: [] };
+
 describe("the composer", () => {
   const sent: Request[] = [];
   const onSideQuestion = vi.fn();
@@ -28,6 +31,7 @@ describe("the composer", () => {
     setPref("draft.s1", undefined);
     setPref("enterSends", true);
     vi.stubGlobal("fetch", async (request: Request) => {
+      if (request.method === "GET") return answer(200, EMPTY);
       sent.push(request);
       return next();
     });
@@ -83,7 +87,7 @@ describe("the composer", () => {
 
   it("completes a command instead of sending a part of it", () => {
     fireEvent.change(field(), { target: { value: "/he", selectionStart: 3 } });
-    expect(screen.getAllByRole("option")).toHaveLength(1);
+    expect(within(screen.getByRole("listbox")).getAllByRole("option")).toHaveLength(1);
     fireEvent.keyDown(field(), { key: "Enter" });
     expect(field().value).toBe("/help ");
     expect(sent).toHaveLength(0);

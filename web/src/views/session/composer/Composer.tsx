@@ -2,6 +2,7 @@
 import {
   type KeyboardEvent,
   type Ref,
+  useEffect,
   useImperativeHandle,
   useLayoutEffect,
   useMemo,
@@ -17,17 +18,14 @@ import { type AttachedFile, attachFiles, MAX_FILES, toPromptFiles } from "./atta
 import css from "./Composer.module.css";
 import { ComposerBar } from "./ComposerBar";
 import { CommandList, optionId } from "./commands/CommandList";
-import {
-  type Command,
-  commandsOf,
-  completeCommand,
-  matchingCommands,
-  slashWord,
-} from "./commands/slashCommands";
+import { type Command, completeCommand, matchingCommands, slashWord } from "./commands/slashCommands";
+import { useCommands } from "./commands/useCommands";
 import { ExamplePrompts } from "./ExamplePrompts";
 import { FileChips } from "./FileChips";
 import { completeMention, mentionWord, useMentionedFiles } from "./mentions/fileMentions";
 import { AT_DRAFT, earlierPrompts, historyDirection, historyStep } from "./promptHistory";
+import { SavedPrompts } from "./SavedPrompts";
+import { SettingChips } from "./SettingChips";
 import { useDraft } from "./useDraft";
 import { useSend } from "./useSend";
 
@@ -41,12 +39,14 @@ interface Props {
   tasks: Task[];
   state: SessionState;
   onSideQuestion: () => void;
+  /** Whether it takes the focus when it opens, if nothing else has it; undefined while that is not known. */
+  focused?: boolean;
   ref?: Ref<ComposerHandle>;
 }
 
 const COMMAND_LIST_ID = "agent-commands";
 
-export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) {
+export function Composer({ session, tasks, state, onSideQuestion, focused, ref }: Props) {
   const [text, setText] = useDraft(session.id);
   const [files, setFiles] = useState<AttachedFile[]>([]);
   const [historyPosition, setHistoryPosition] = useState(AT_DRAFT);
@@ -59,6 +59,7 @@ export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) 
   const textField = useRef<HTMLTextAreaElement>(null);
 
   const earlier = useMemo(() => earlierPrompts(tasks), [tasks]);
+  const known = useCommands(session);
   const word = slashWord(text, caret);
   const mention = word === null && dismissedText !== text ? mentionWord(text, caret) : null;
   const mentioned = useMentionedFiles(session.id, mention);
@@ -67,7 +68,7 @@ export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) 
       ? mentioned.map((name) => ({ name, description: "", hint: null }))
       : word === null || dismissedText === text
         ? []
-        : matchingCommands(commandsOf(session), word);
+        : matchingCommands(known, word);
   const selected = Math.min(selection, Math.max(0, commands.length - 1));
 
   const addFiles = async (added: File[]) => {
@@ -81,6 +82,15 @@ export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) 
     focus: () => textField.current?.focus(),
     attach: (added) => void addFiles(added),
   }));
+  // Not on a touch screen, where the keyboard would cover half of the session; and not if a question waits, which is
+  // answered by single keys.
+  const hasOpened = useRef(false);
+  useEffect(() => {
+    if (hasOpened.current || focused === undefined) return;
+    hasOpened.current = true;
+    const isFree = !document.activeElement || document.activeElement === document.body;
+    if (focused && isFree && !isTouch) textField.current?.focus({ preventScroll: true });
+  }, [focused, isTouch]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text
   useLayoutEffect(() => {
     const area = textField.current;
@@ -213,6 +223,9 @@ export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) 
             void addFiles(pasted);
           }}
         />
+        <div className={css.settings}>
+          <SettingChips session={session} disabled={state.broken} />
+        </div>
         <ComposerBar
           agent={session.agent}
           state={state}
@@ -223,6 +236,17 @@ export function Composer({ session, tasks, state, onSideQuestion, ref }: Props) 
           onFiles={(added) => void addFiles(added)}
           onSendNow={(when) => void submit(when)}
           onSideQuestion={onSideQuestion}
+          prompts={
+            <SavedPrompts
+              sessionId={session.id}
+              text={text}
+              disabled={state.broken}
+              onInsert={(inserted) =>
+                replaceText(text.slice(0, caret) + inserted + text.slice(caret), caret + inserted.length)
+              }
+              onFocus={() => textField.current?.focus()}
+            />
+          }
         />
         <p className="visually-hidden" role="status">
           {commands.length

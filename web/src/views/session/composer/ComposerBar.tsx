@@ -1,6 +1,6 @@
 /** The row below the prompt: attach files, ask a side question, what Enter does, and the send button. */
 import { ArrowUp, MessageCircleQuestion, Paperclip } from "lucide-react";
-import { useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { Button, IconButton } from "@/ui/controls/Button";
 import { type SessionState, sendButton } from "../sessionState";
 import css from "./Composer.module.css";
@@ -18,6 +18,8 @@ interface Props {
   onFiles: (files: File[]) => void;
   onSendNow: (when: "now" | "after_stop") => void;
   onSideQuestion: () => void;
+  /** The button of saved prompts. */
+  prompts: ReactNode;
 }
 
 export function ComposerBar(props: Props) {
@@ -40,6 +42,7 @@ export function ComposerBar(props: Props) {
           event.target.value = "";
         }}
       />
+      {props.prompts}
       <IconButton
         label="Ask without interrupting"
         shortcut="b"

@@ -18,9 +18,11 @@ const session = (agent: string) =>
   }) as unknown as Session;
 const task = { id: "t0", status: "running", position: 0, prompt: "work", startedAt: "x" } as unknown as Task;
 const agents = [
-  { name: "able", title: "Able", steering: true, examples: [] },
-  { name: "deaf", title: "Deaf", steering: false, examples: [] },
+  { name: "able", title: "Able", steering: true, examples: [], modes: {} },
+  { name: "deaf", title: "Deaf", steering: false, examples: [], modes: {} },
 ];
+/** What every query is answered with. */
+const EMPTY = { sessions: [], prompts: [], models: [], efforts: [], commands: [] };
 const answer = (status: number, body: unknown) =>
   new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
 
@@ -43,7 +45,7 @@ describe("the button beside Queue", () => {
     sent.length = 0;
     setPref("draft.s1", undefined);
     vi.stubGlobal("fetch", async (request: Request) => {
-      if (request.method === "GET") return answer(200, { agents });
+      if (request.method === "GET") return answer(200, { ...EMPTY, agents });
       sent.push(await request.json());
       return answer(202, { taskId: "t1" });
     });

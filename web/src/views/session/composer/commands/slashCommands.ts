@@ -6,6 +6,8 @@ export interface Command {
   description: string;
   /** Describes the command's input, in the agent's words. */
   hint: string | null;
+  /** The text that replaces the command, if it is a saved prompt. */
+  text?: string;
 }
 
 export function commandsOf(session: Pick<Session, "metadata">): Command[] {
@@ -48,6 +50,8 @@ export function matchingCommands(commands: readonly Command[], word: string): Co
     .map((ranked) => ranked.command);
 }
 
-/** Returns the text with the command's name completed. */
+/** Returns the text with the command's name completed, or with the saved prompt in its place. */
 export const completeCommand = (command: Command, text: string, caret: number): string =>
-  `/${command.name} ${text.slice(caret).trimStart()}`;
+  command.text === undefined
+    ? `/${command.name} ${text.slice(caret).trimStart()}`
+    : command.text + text.slice(caret);

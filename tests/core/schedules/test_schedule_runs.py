@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from bough.core.schedules.clock import ScheduleClock
-from bough.core.schedules.runs import MOST_FAILURES, ScheduleRuns
+from bough.core.schedules.schedule_runs import MOST_FAILURES, ScheduleRuns
 from bough.core.store.sql import SCHEDULES
 from bough.core.store.transactions import Change
 from bough.errors import Unavailable
@@ -334,7 +334,7 @@ async def test_runs_are_numbered_beyond_the_history(
     tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """J3: `{number}` goes on when the oldest runs leave the history; branches would have the same name otherwise."""
-    monkeypatch.setattr("bough.core.schedules.runs.MOST_RUNS", 2)
+    monkeypatch.setattr("bough.core.schedules.schedule_runs.MOST_RUNS", 2)
     async with serving(tmp_path, database=database_url) as server:
         session_id = await open_session(server)
         schedule = await add(server, sessionId=session_id, prompt="[[say {number}]]", overlap="run")

@@ -202,7 +202,7 @@ async def _end(
     if status == "failed" and columns["failures"] >= MOST_FAILURES and not schedule.paused:
         columns |= {"paused": True, "pause_reason": f"{MOST_FAILURES} runs in a row failed. The last reason: {reason}"}
     if status != "skipped":
-        query = SCHEDULES.patch.with_(set=", ".join(f"{name} = :{name}" for name in columns))
+        query = SCHEDULES.patch.setting(columns)
         schedule = await change.tx.one(query, Schedule, id=schedule.id, now=change.now, **columns) or schedule
     await emit(change, "schedule.patched", schedule)
     return ended

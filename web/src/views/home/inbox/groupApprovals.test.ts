@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
-import type { Approval } from "@/api/types";
-import { firstExpiry, groupApprovals, takesPlainAnswer } from "./groupApprovals";
+import { firstExpiry, groupApprovals, type PlacedApproval, takesPlainAnswer } from "./groupApprovals";
 
 const ALLOW = { optionId: "yes", name: "Allow", kind: "allow_once" };
-const approval = (id: string, command: string, more: Partial<Approval> = {}) =>
+const approval = (id: string, command: string, more: Partial<PlacedApproval> = {}) =>
   ({
     id,
+    repoId: "repo",
     title: command,
     toolKind: "execute",
     key: `run ${command}`,
     options: [ALLOW],
     toolCall: { toolCallId: id, kind: "execute", rawInput: { command } },
     ...more,
-  }) as unknown as Approval;
+  }) as unknown as PlacedApproval;
 
 it("joins equal approvals and keeps their order", () => {
   const groups = groupApprovals([
@@ -51,7 +51,8 @@ it("joins calls of Bough's tools only if all arguments are equal", () => {
 
 it("does not join what differs in any other way", () => {
   const first = approval("1", "make");
-  const others: Partial<Approval>[] = [
+  const others: Partial<PlacedApproval>[] = [
+    { repoId: "other" },
     { reason: "A rule asks." },
     { onExpiry: "allow" },
     { options: [{ ...ALLOW, name: "Allow everything" }] },

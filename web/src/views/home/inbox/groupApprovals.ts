@@ -12,18 +12,24 @@ export interface ApprovalGroup<Item extends Approval> {
 export const takesPlainAnswer = (approval: Approval): boolean =>
   !isQuestion(approval) && answersOf(approval).alternatives.length === 0;
 
+/** An approval with the repo in which its session works. */
+export type PlacedApproval = Approval & { repoId: string };
+
 /** Returns everything that an approval asks for, without the ids that tell calls apart; null if it must be answered alone.
- * Fields that are unknown here count as well: what is not compared would be allowed unseen. */
-function subjectOf(approval: Approval): string | null {
+ * Fields that are unknown here count as well: what is not compared would be allowed unseen. The same command in another
+ * repo may run other files. */
+function subjectOf(approval: PlacedApproval): string | null {
   if (!takesPlainAnswer(approval) || approval.key === null) return null;
   const { toolCallId, callId, ...call } = approval.toolCall;
   const options = approval.options.map(({ kind, name }) => [kind, name]);
-  const { toolKind, key, title, reason, onExpiry } = approval;
-  return JSON.stringify([toolKind, key, title, reason, onExpiry, options, call]);
+  const { repoId, toolKind, key, title, reason, onExpiry } = approval;
+  return JSON.stringify([repoId, toolKind, key, title, reason, onExpiry, options, call]);
 }
 
 /** Groups equal approvals; a group stands where its oldest member stood. */
-export function groupApprovals<Item extends Approval>(approvals: readonly Item[]): ApprovalGroup<Item>[] {
+export function groupApprovals<Item extends PlacedApproval>(
+  approvals: readonly Item[],
+): ApprovalGroup<Item>[] {
   const groups = Map.groupBy(approvals, (approval) => subjectOf(approval) ?? approval.id);
   return [...groups].map(([key, members]) => ({ key, approvals: members }));
 }

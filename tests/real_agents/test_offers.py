@@ -1,0 +1,23 @@
+"""H4: Real agents say what they offer before the first turn, without a prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.real_agents.helpers.agent_under_test import Real
+from tests.real_agents.helpers.measurements_table import Record
+
+
+async def test_what_is_known_before_the_first_turn(real: Real, record: Record) -> None:
+    """H4: A check starts the agent, sends no prompt, and knows its models and modes."""
+    path = f"/api/agents/{real.agent}/offer"
+    offer: dict[str, Any] = await real.client.post(path, {"force": True}, expect=202)
+    while offer["checking"]:
+        await asyncio.sleep(0.2)
+        offer = await real.client.get(path)
+    assert offer["error"] is None, offer["error"]
+    assert (offer["source"], offer["current"]) == ("check", True)
+    assert offer["modes"]
+    fields = ("models", "efforts", "modes", "commands")
+    record("known before the first turn", ", ".join(field for field in fields if offer[field]))

@@ -129,7 +129,7 @@ def explained(message: str) -> str:
     """Returns the end of git's errors for people: without progress, logins and hidden characters."""
     words = message.removeprefix("git clone failed: ")
     lines = [line.strip() for line in re.split(r"[\r\n]", words[-KEPT_ERRORS:])]
-    kept = [line for line in lines if line and not _PROGRESS.match(line) and not line.startswith("Cloning into")]
-    text = "\n".join(visible(without_logins(line)) for line in kept[-_MOST_LINES:])
+    named = [line for line in lines if line and not _PROGRESS.match(line) and not line.startswith("Cloning into")]
+    text = "\n".join(visible(without_logins(line)) for line in named[-_MOST_LINES:])
     hints = [hint for phrase, hint in _HINTS if phrase in words]
     return "\n".join((text[-_LONGEST_ERROR:] or "git clone failed.", *hints[:1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.acp.editor_client import Editor
+from tests.api.acp.editor_client import Editor, editing
 from tests.support.acp.acp_driver import Json, Refused
 from tests.support.server import Running
 
@@ -47,3 +47,23 @@ async def test_an_editor_names_a_preset(server: Running, editor: Editor) -> None
         await new(preset="nobody")
     with pytest.raises(Refused, match="nobody"):
         await editor.request("session/fork", {**fork, "_meta": {"bough": {"preset": "nobody"}}})
+
+
+async def test_a_fork_keeps_no_server_that_the_editor_gives_up(server: Running) -> None:
+    """C2: A fork has the MCP servers that the editor gives now, not those that it gave before, also with a preset."""
+    async with editing(server, initialize=False) as editor:
+        await editor.request("initialize", {"protocolVersion": 1, "clientInfo": {"name": "zed", "version": "1"}})
+        await _fork_without_servers(server, editor)
+
+
+async def _fork_without_servers(server: Running, editor: Editor) -> None:
+    await server.client.post("/api/presets", {"name": "plain", "agent": "demo"})
+    own: Json = {"name": "mine", "command": "/bin/true", "args": [], "env": []}
+    params: Json = {"cwd": str(editor.repo), "mcpServers": [own]}
+    source = (await editor.request("session/new", params))["sessionId"]
+    await editor.prompt(source, "[[say hi]]")
+    assert len((await server.client.get(f"/api/sessions/{source}"))["mcpServerIds"]) == 1
+    for bough in ({}, {"preset": "plain"}):
+        fork: Json = {"sessionId": source, "cwd": str(editor.repo), "mcpServers": [], "_meta": {"bough": bough}}
+        forked = (await editor.request("session/fork", fork))["sessionId"]
+        assert (await server.client.get(f"/api/sessions/{forked}"))["mcpServerIds"] == []

@@ -21,8 +21,8 @@ async def test_repositories_are_found_and_cloned(server: Running, cli: Cli, tmp_
     assert (listed.code, "main" in listed.out, "bough repo add" in listed.err) == (0, True, True)
     await cli("repo", "add", str(near))
     assert "No unregistered repositories" in (await cli("repo", "find")).out
-    found = json.loads((await cli("repo", "find", "--all", "--json")).out)["repos"]
-    assert [(row["path"], row["repoId"] is not None) for row in found] == [(str(near), True)]
+    repositories = json.loads((await cli("repo", "find", "--all", "--json")).out)["repos"]
+    assert [(row["path"], row["repoId"] is not None) for row in repositories] == [(str(near), True)]
     cloned = await cli("repo", "clone", str(far), str(server.root / "copy"), "--name", "Far")
     assert (cloned.code, "copy" in cloned.out) == (0, True)
     assert "Cloning" in cloned.err

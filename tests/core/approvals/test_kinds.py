@@ -77,15 +77,12 @@ def test_always_is_offered_by_key() -> None:
 def test_how_far_an_answer_is_remembered() -> None:
     """P3: "Always" holds in the session unless the person says otherwise; an allowed repository is trusted in its
     folder; nothing else is remembered."""
+    always = {key: [None, "session", None] for key in ("call", "network", "switch_mode", "execute")}
+    remembered = always | {"trust": ["worktree", "worktree", None]}
     for name in (*KINDS, "execute"):
         kind = KINDS.get(name, TOOL_USE)
         scopes = [kind.remembered(approval(name, decision=decision)) for decision in ("allow", "allow_always", "deny")]
-        if name == "trust":
-            assert scopes == ["worktree", "worktree", None]
-        elif name in ("call", "network", "switch_mode", "execute"):
-            assert scopes == [None, "session", None]
-        else:
-            assert scopes == [None, None, None]
+        assert scopes == remembered.get(name, [None, None, None]), name
 
 
 @pytest.mark.parametrize("kind", ["call", "switch_mode", "network", *HELD_TURN_KINDS])

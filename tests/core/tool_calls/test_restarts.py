@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sqlite3
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
+from bough.core.state.calls.tool_call import ENDED
 from tests.support.client import Client, Json
+from tests.support.eventually import eventually
 from tests.support.mcp.tool_caller import Agent, replace_token
 from tests.support.repos import make_repo
 from tests.support.server import ServerProcess
@@ -99,6 +102,37 @@ async def test_killed_during_a_call(tmp_path: Path, crash: str) -> None:
         # The answer arrived this time, so the next one is another call.
         assert (await here.agent.does(SPAWN, **QUIET))["sessionId"] != answer["sessionId"]
         assert len(await here.children()) == 2
+
+
+@pytest.mark.parametrize("tool", [SPAWN, "agor_sessions_prompt", "agor_sessions_create", "create_session"])
+async def test_killed_before_its_preset_was_removed(tmp_path: Path, tool: str) -> None:
+    """5c, N3: A call that has created a session has its outcome, although the preset was removed before the next server
+    carries the call out again."""
+    async with stage(tmp_path, "bypassPermissions") as here:
+        await here.client.post("/api/presets", {"name": "kids", "agent": "demo"})
+        repo = here.server.root / "repo"
+        arguments: Json = {
+            SPAWN: QUIET,
+            "agor_sessions_prompt": {"sessionId": here.session, "mode": "fork", "prompt": "hello"},
+            "agor_sessions_create": {"worktreeId": (await here.client.get("/api/repos"))["repos"][0]["id"]},
+            "create_session": {"name": "kid", "workingDir": str(repo)},
+        }[tool] | {"preset": "kids"}
+        await here.restart(signal.SIGKILL, "after:add_private")
+        await here.cut_off(tool, **arguments)
+        assert here.server.process is not None
+        await here.server.process.wait()
+        with contextlib.closing(sqlite3.connect(here.server.data / "bough.db")) as database, database:
+            database.execute("DELETE FROM presets")
+        await here.restart(None)
+
+        async def ended() -> Json | None:
+            (call,) = (await here.client.get(f"/api/sessions/{here.session}/calls"))["calls"]
+            return call if call["state"] in ENDED else None
+
+        call = await eventually(ended)
+        rows = (await here.client.get("/api/sessions"))["sessions"]
+        (created,) = (row["id"] for row in rows if row["id"] != here.session)
+        assert call["state"] == "done" and created in str(call["outcome"])
 
 
 async def test_killed_while_a_worktree_is_created(tmp_path: Path) -> None:

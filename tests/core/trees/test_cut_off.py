@@ -56,6 +56,32 @@ async def settled(client: Client, root: str, expected: int) -> None:
     assert {item["id"] for item in worktrees} == used and len(used) == expected
 
 
+async def test_a_copy_is_not_told_what_it_knows(tmp_path: Path) -> None:
+    """B1, N2: A server dies when the agent of a fork with another preset has copied the conversation. Its first prompt
+    from the next server has the preset's instructions, and not the transcript that the copy already knows."""
+    add_demo(tmp_path, "native", [])
+    server = ServerProcess(tmp_path / "data", tmp_path / "work")
+    async with server:
+        async with server.client() as client:
+            repo = await client.repo(make_repo(server.root / "repo"))
+            root = (await client.session(repo["id"], agent="native"))["id"]
+            await client.ask(root, "[[say I saw a heron.]]")
+            await client.post("/api/presets", {"name": "careful", "agent": "native", "instructions": "Read with care."})
+        await server.stop()
+        server.module, server.env = "tests.support.faults.crashing_server", {"CRASH": "after:ready"}
+        await server.start()
+        async with server.client() as client:
+            fork = await client.post(f"/api/sessions/{root}/fork", {"preset": "careful", "prompt": "[[recall]]"})
+            await died(server)
+        server.env = {}
+        await server.start()
+        async with server.client() as client:
+            recalled = await answer(client, fork["taskId"])
+            assert (await client.get(f"/api/sessions/{fork['sessionId']}"))["metadata"]["fork"] == "native"
+        assert recalled.count("Read with care.") == 1 and "I saw a heron." in recalled
+        assert HEADING not in recalled
+
+
 @pytest.mark.parametrize(("where", "created"), [("inside", 0), ("after", 2)])
 async def test_worktrees_have_their_session_or_are_gone(tmp_path: Path, where: str, created: int) -> None:
     """B6, Q4: Killed in the transaction that creates the sessions of a race, or right after it; a repeated request

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bough.core.checkpoints.take import Checkpoints, FolderState
+from bough.core.checkpoints.rows import FolderState
+from bough.core.checkpoints.take import Checkpoints
 from bough.errors import Internal
 from bough.git.refs import checkpoint_refs
 from tests.core.helpers import add_agent, messages, open_session

@@ -41,7 +41,7 @@ async def test_a_queued_prompt_is_edited(site: Site, page: Page) -> None:
     await items.nth(1).get_by_role("button", name="Edit").click()
     await page.get_by_role("textbox", name="Prompt 2").fill("two, better said")
     assert await axe(page) == []
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await expect(items.nth(1)).to_contain_text("two, better said")
     await expect(page.get_by_role("textbox", name="Prompt 2")).to_be_hidden()
     assert await queued_prompts(site, session_id) == ["one", "two, better said"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.checkpoints.take import Checkpoints, TaskCheckpoints, moments
+from bough.core.checkpoints.rows import TaskCheckpoints, moments
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS, TASKS
 from bough.core.store.transactions import Store

@@ -12,7 +12,8 @@ import structlog
 from bough.agents.wait_shielded import shielded
 from bough.core.checkpoints.diff import require_commit, require_files
 from bough.core.checkpoints.restore_conflicts import refuse_to_undo
-from bough.core.checkpoints.take import Checkpoints, FolderState, busy, moments, of_restore, record
+from bough.core.checkpoints.rows import FolderState, busy, moments, of_restore, record
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope, forget_answer, replace_answer
 from bough.core.store.sql import CHECKPOINTS, RESTORES

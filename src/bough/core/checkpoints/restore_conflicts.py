@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.checkpoints.take import AT_WORK, moments
+from bough.core.checkpoints.rows import AT_WORK, moments
 from bough.core.store import records
 from bough.core.store.sql import CHECKPOINTS
 from bough.core.store.transactions import Store

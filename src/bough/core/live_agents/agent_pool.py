@@ -285,11 +285,8 @@ class AgentPool:
         agent.resume(OpenedConversation(private.agent_session_id or "", known, takes))
         agent.want(mode)
         if keeper.needs_history:
-            context = SessionContext(self._store, session)
-            preface = await until_available(
-                lambda: context.preface(private.instructions), "an agent that is found again"
-            )
-            agent.preface = preface.blocks
+            context = SessionContext(self._store, session, instructions=private.instructions)
+            agent.preface = await until_available(context.untold, "an agent that is found again")
         self._agents[session.id] = agent
         return agent
 

@@ -6,7 +6,7 @@ import msgspec
 
 from bough.core.store.short_ids import find, missing
 from bough.core.store.sql import PRESETS, SESSIONS
-from bough.errors import Invalid
+from bough.errors import Conflict, Invalid
 from bough.model.agents.preset import ChosenPreset, Preset, SessionPreset
 from bough.model.session import Session
 from bough.storage.backend import Tx
@@ -24,9 +24,13 @@ async def find_preset(tx: Tx, text: str) -> Preset:
         raise missing("presets", text[:64]) from None
 
 
-async def choose_preset(tx: Tx, text: str) -> ChosenPreset:
-    """Returns a preset with the values of its variables."""
+async def choose_preset(tx: Tx, text: str, expected: str | None = None) -> ChosenPreset:
+    """Returns a preset with the values of its variables. Raises `Conflict` if its version is not the expected
+    one."""
     preset = await find_preset(tx, text)
+    version = f"{preset.id} {preset.updated_at}"
+    if expected not in (None, version):
+        raise Conflict("preset_changed", f"The preset {preset.name} was changed meanwhile. Repeat the request.")
     private = await tx.value(PRESETS.private, id=preset.id)
     return ChosenPreset(
         id=preset.id,
@@ -40,7 +44,7 @@ async def choose_preset(tx: Tx, text: str) -> ChosenPreset:
         env=msgspec.json.decode(private, type=dict[str, str]) if private is not None else {},
         sandbox=preset.sandbox,
         sandbox_profile=preset.sandbox_profile,
-        version=f"{preset.id} {preset.updated_at}",
+        version=version,
     )
 
 

@@ -58,7 +58,8 @@ class Schedules:
         # Set whenever the clock has to look again.
         self.changed = asyncio.Event()
 
-    async def add(self, caller: Caller, new: NewSchedule) -> ShownSchedule:
+    async def add(self, caller: Caller, new: NewSchedule, *, expected_preset: str | None = None) -> ShownSchedule:
+        """Adds a schedule; `expected_preset` is the version of the preset of its sessions that a person has seen."""
         request = msgspec.structs.replace(new, idempotency_key=None)
         stored = await self._store.stored_answer(caller, ADD, request, ShownSchedule)
         if stored is not None:
@@ -71,7 +72,7 @@ class Schedules:
             raise Invalid(
                 "bad_schedule", "Give either `sessionId`, to prompt one session, or `session`, for a new one per run."
             )
-        template = await self._checked(caller, new.session) if new.session is not None else None
+        template = await self._checked(caller, new.session, expected_preset) if new.session is not None else None
 
         async def work(change: Change) -> ShownSchedule:
             if (await change.tx.value(SCHEDULES.count) or 0) >= MOST_SCHEDULES:
@@ -105,9 +106,9 @@ class Schedules:
         self.changed.set()
         return shown
 
-    async def _checked(self, caller: Caller, session: NewSession) -> NewSession:
+    async def _checked(self, caller: Caller, session: NewSession, expected_preset: str | None = None) -> NewSession:
         checked = checked_template(session)
-        self._sessions.check(caller, await self._sessions.filled_in(checked))
+        self._sessions.check(caller, await self._sessions.filled_in(checked, expected_preset))
         return checked
 
     async def _template(self, tx: Tx, caller: Caller, session: NewSession) -> str:

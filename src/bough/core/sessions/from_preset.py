@@ -1,4 +1,5 @@
-"""Fills in what a preset says about a new session. Whatever the request says itself counts before the preset."""
+"""Fills in what a preset says about a new session. Whatever the request says itself counts before the preset.
+Doors pass requests as they came: services look for the answer to an earlier request first, then fill in, then check."""
 
 from __future__ import annotations
 
@@ -16,12 +17,13 @@ class PresetSession(NewSession):
     chosen: ChosenPreset | None = None
 
 
-async def fill_in(store: Store, new: NewSession) -> NewSession:
-    """Returns the session with the fields of the preset that it names; raises `NotFound` if there is none."""
+async def fill_in(store: Store, new: NewSession, expected: str | None = None) -> NewSession:
+    """Returns the session with the fields of the preset that it names. Raises `NotFound` if there is none, and
+    `Conflict` if its version is not the expected one."""
     name = new.preset
     if name is None or isinstance(new, PresetSession):
         return new
-    return filled(new, await store.read(lambda tx: choose_preset(tx, name)))
+    return filled(new, await store.read(lambda tx: choose_preset(tx, name, expected)))
 
 
 def filled(new: NewSession, preset: ChosenPreset) -> PresetSession:

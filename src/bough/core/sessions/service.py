@@ -81,9 +81,9 @@ class Sessions:
         self._pages = SessionPages(store)
         self._repo_defaults = RepoDefaults(store, settings, catalog)
 
-    async def filled_in(self, new: NewSession) -> NewSession:
-        """Returns a new session with the fields of its preset."""
-        return await fill_in(self._store, new)
+    async def filled_in(self, new: NewSession, expected_preset: str | None = None) -> NewSession:
+        """Returns a new session with the fields of its preset, if that has the expected version."""
+        return await fill_in(self._store, new, expected_preset)
 
     def check(self, caller: Caller, new: NewSession) -> tuple[str, str | None]:
         """Raises if a new session is invalid, wherever it is to work; returns the agent and the prompt. The fields of
@@ -123,16 +123,19 @@ class Sessions:
         new: NewSession,
         made: Worktree | None = None,
         also: Callable[[Change], Awaitable[None]] | None = None,
+        *,
+        expected_preset: str | None = None,
     ) -> OpenedSession:
         """Creates a root session and queues its first prompt in the same transaction (Q2). `with_worktree` creates the
-        worktree that it asks for before (`made`), and may do more in that transaction (`also`)."""
+        worktree that it asks for before (`made`), and may do more in that transaction (`also`). `expected_preset` is
+        the version of the preset that a person has seen."""
         if new.worktree is not None and made is None:
             raise Internal("worktree_not_made", "The worktree of a new session must be created before it.")
         request = new
         if new.preset is not None and (earlier := await self.opened_before(caller, new)) is not None:
             # The preset may be gone since.
             return earlier
-        new = await self.filled_in(new)
+        new = await self.filled_in(new, expected_preset)
         agent, prompt = self.check(caller, new)
         attached = files.checked(new.files, prompt)
         repo, worktree = await self._store.read(

@@ -53,22 +53,22 @@ class WorktreeSessions:
         self._control = control
         self._purging = purging
 
-    async def create(self, caller: Caller, new: NewSession) -> OpenedSession:
+    async def create(self, caller: Caller, new: NewSession, *, expected_preset: str | None = None) -> OpenedSession:
         """Creates a session, and first its worktree if one is requested; one idempotency key covers both. Then ends the
         agent of the session that was completed to make room for it."""
-        opened = await self._create(caller, new)
+        opened = await self._create(caller, new, expected_preset)
         await self._control.end_agent_of(opened.made_room)
         return opened
 
-    async def _create(self, caller: Caller, new: NewSession) -> OpenedSession:
+    async def _create(self, caller: Caller, new: NewSession, expected_preset: str | None) -> OpenedSession:
         if new.worktree is None:
-            return await self._sessions.create(caller, new)
+            return await self._sessions.create(caller, new, expected_preset=expected_preset)
         earlier = await self._sessions.opened_before(caller, new)
         if earlier is not None:
             return earlier
         if new.worktree_id is not None or new.repo_id is None:
             raise Invalid("repo_missing", "A new worktree needs its repo: send `repoId`, and no `worktreeId`.")
-        filled = await self._sessions.filled_in(new)
+        filled = await self._sessions.filled_in(new, expected_preset)
         self._sessions.check(caller, filled)
         await self._store.write(lambda change: self._admissible(change, caller, filled))
         # Without a key, no request can find the worktree again: it carries a mark until its session exists.
@@ -78,7 +78,11 @@ class WorktreeSessions:
             async with self._made(maker, scope, new, caller) as worktree:
                 folder = for_branch.BranchFolder(worktree.id, worktree.path, mark)
                 return await self._sessions.create(
-                    caller, new, worktree, lambda change: for_branch.clear_mark(change, folder)
+                    caller,
+                    new,
+                    worktree,
+                    lambda change: for_branch.clear_mark(change, folder),
+                    expected_preset=expected_preset,
                 )
 
     async def _admissible(self, change: Change, caller: Caller, new: NewSession) -> None:

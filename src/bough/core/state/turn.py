@@ -10,7 +10,7 @@ import msgspec
 from bough.agents.acp.answers import PromptResult
 from bough.agents.acp.types import Block
 from bough.agents.catalog.entry import UsageMeaning
-from bough.core.checkpoints.take import FolderState, meet, record
+from bough.core.checkpoints.rows import FolderState, meet, record
 from bough.core.state import session_lifecycle, steering, task_ended
 from bough.core.state.context_files import context_blocks, context_files
 from bough.core.state.limits.cost import grown_cost

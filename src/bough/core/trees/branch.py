@@ -64,17 +64,23 @@ class Branches:
         self._catalog = catalog
         self._worktrees = worktrees
 
-    async def fork(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
+    async def fork(
+        self, caller: Caller, session_id: str, new: NewBranch, *, expected_preset: str | None = None
+    ) -> Branched:
         """Creates a session that knows the conversation so far."""
-        return await self._branch(caller, session_id, new, "fork")
+        return await self._branch(caller, session_id, new, "fork", expected_preset)
 
-    async def spawn(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
+    async def spawn(
+        self, caller: Caller, session_id: str, new: NewBranch, *, expected_preset: str | None = None
+    ) -> Branched:
         """Creates a child that starts with no context and reports to its parent."""
-        return await self._branch(caller, session_id, new, "subsession")
+        return await self._branch(caller, session_id, new, "subsession", expected_preset)
 
-    async def side_question(self, caller: Caller, session_id: str, new: NewBranch) -> Branched:
+    async def side_question(
+        self, caller: Caller, session_id: str, new: NewBranch, *, expected_preset: str | None = None
+    ) -> Branched:
         """Asks a side question: a fork that only reads, and is archived when it has answered."""
-        return await self._branch(caller, session_id, new, "btw")
+        return await self._branch(caller, session_id, new, "btw", expected_preset)
 
     async def admit(self, caller: Caller, session_id: str, new: list[NewBranch], kind: BranchKind) -> None:
         """Raises if one of several branches, or all of them together, would be refused. Creates nothing."""
@@ -92,11 +98,11 @@ class Branches:
 
         await self._store.write(work)
 
-    async def _branch(self, caller: Caller, session_id: str, new: NewBranch, kind: BranchKind) -> Branched:
+    async def _branch(
+        self, caller: Caller, session_id: str, new: NewBranch, kind: BranchKind, expected_preset: str | None
+    ) -> Branched:
         self._check(caller, new, kind)
-        prompt = None
-        if new.prompt is not None:
-            prompt = checked_prompt(new.prompt, self._settings.max_prompt)
+        prompt = checked_prompt(new.prompt, self._settings.max_prompt) if new.prompt is not None else None
         source = await self._store.read(lambda tx: records.session(tx, session_id))
         if (task_id := new.task_id) is not None:
             whole = await self._store.read(lambda tx: whole_id(tx, "tasks", task_id))
@@ -107,7 +113,7 @@ class Branches:
             scope = RecordScope(SCOPE, "sessions", source.id)
             if (earlier := await self._store.stored_answer(caller, scope, request, Branched)) is not None:
                 return earlier
-            new = await self.filled_in(new)
+            new = await self.filled_in(new, expected_preset)
             self._check_variables(caller, new)
         if new.agent is not None:
             startable(self._catalog.get(new.agent), self._settings.data_path)
@@ -241,13 +247,12 @@ class Branches:
             raise Invalid("bad_branch", "A side question only reads: omit `worktree`, and use the mode plan or none.")
 
     def _check_variables(self, caller: Caller, new: NewBranch) -> None:
-        preset = preset_of(new)
-        env = (new.env or {}) | (preset.env if preset is not None else {})
-        check_variables(caller, self._catalog, checked_env(env))
+        preset_env = preset.env if (preset := preset_of(new)) is not None else {}
+        check_variables(caller, self._catalog, checked_env((new.env or {}) | preset_env))
 
-    async def filled_in(self, new: NewBranch) -> NewBranch:
-        """Returns a branch with the fields of its preset."""
-        return await fill_in_branch(self._store, new)
+    async def filled_in(self, new: NewBranch, expected_preset: str | None = None) -> NewBranch:
+        """Returns a branch with the fields of its preset, if that has the expected version."""
+        return await fill_in_branch(self._store, new, expected_preset)
 
     async def _add(
         self,
@@ -283,8 +288,7 @@ class Branches:
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
         branch_task = await self._branch_point(change.tx, source, new, kind)
-        title = new.title
-        if title is None:
+        if (title := new.title) is None:
             title = await fork_title(change, source, new.prompt, env) if kind == "fork" else ""
         requested = StoredChoice(preset.sandbox, preset.sandbox_profile) if preset is not None else INHERITED
         choice = await sandbox_of_branch(change.tx, caller, self._settings, source, requested)

@@ -17,12 +17,13 @@ class PresetBranch(NewBranch):
     chosen: ChosenPreset | None = None
 
 
-async def fill_in_branch(store: Store, new: NewBranch) -> NewBranch:
-    """Returns the branch with the fields of the preset that it names; raises `NotFound` if there is none."""
+async def fill_in_branch(store: Store, new: NewBranch, expected: str | None = None) -> NewBranch:
+    """Returns the branch with the fields of the preset that it names. Raises `NotFound` if there is none, and
+    `Conflict` if its version is not the expected one."""
     name = new.preset
     if name is None or isinstance(new, PresetBranch):
         return new
-    preset = await store.read(lambda tx: choose_preset(tx, name))
+    preset = await store.read(lambda tx: choose_preset(tx, name, expected))
     fields = {field: getattr(new, field) for field in NewBranch.__struct_fields__}
     agent = new.agent or preset.agent
     same = agent == preset.agent

@@ -17,7 +17,8 @@ from bough.agents.acp.wire import RequestId
 from bough.agents.errors import AgentGone, AgentLimited
 from bough.agents.keeper_client.disk_check import blames_disk, unwritable
 from bough.core.approvals import ask, kinds
-from bough.core.checkpoints.take import Checkpoints, FolderState
+from bough.core.checkpoints.rows import FolderState
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.conversations.ask_agent import AgentReader
 from bough.core.conversations.catch_up import CatchUp, note_mark
 from bough.core.live_agents.agent import Agent

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 import msgspec
 import structlog
 
-from bough.core.checkpoints import take
+from bough.core.checkpoints import rows as checkpoint_rows
 from bough.core.checkpoints.take import Checkpoints
 from bough.core.store.idempotency import RecordScope, forget_answer
 from bough.core.store.sql import REPOS, WORKTREES
@@ -196,7 +196,7 @@ class BranchWorktrees:
 
     async def _state(self, source: Session, request: WorktreeRequest) -> StartFiles:
         if (task_id := request.task_id) is not None:
-            moment = await self._store.read(lambda tx: take.moments(tx, task_id))
+            moment = await self._store.read(lambda tx: checkpoint_rows.moments(tx, task_id))
             checkpoint = moment.after
             if checkpoint is None or checkpoint.sha is None or checkpoint.head is None:
                 why = checkpoint.note if checkpoint is not None and checkpoint.note else "none was taken"

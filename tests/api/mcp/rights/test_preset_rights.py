@@ -81,6 +81,18 @@ async def test_a_person_decides_about_a_preset(place: ToolServer) -> None:
     assert titles == {"A session", "allowed"}
 
 
+async def test_a_side_question_only_reads_whatever_its_preset_says(place: ToolServer) -> None:
+    """N2, B4: An agent asks a side question with a preset whose mode is wider; the question keeps the mode plan."""
+    await place.rule("allow", "bough/*")
+    await place.client.post("/api/presets", {"name": "edits", "agent": "demo", "permissionMode": "acceptEdits"})
+    agent = await place.root("default")
+    other = await place.session()
+    arguments = {"sessionId": other, "prompt": "[[say hi]]", "mode": "btw", "preset": "edits"}
+    answer = await agent.does("agor_sessions_prompt", **arguments)
+    asked = await place.get(answer["sessionId"])
+    assert (asked["kind"], asked["preset"], asked["permissionMode"]) == ("btw", "edits", "plan")
+
+
 async def outcome(place: ToolServer, approval_id: str) -> str:
     """Allows a call, and returns what the agent's session is told about its outcome."""
     approval = await place.client.get(f"/api/approvals/{approval_id}")

@@ -79,9 +79,10 @@ async def _create(
 
 
 async def _beside_preset(services: Services, preset: str | None, ids: list[str] | None) -> list[str] | None:
-    """Returns the editor's MCP servers with those of the preset: an editor gives its own to every session."""
-    if preset is None or not ids:
-        return ids or None
+    """Returns the editor's MCP servers with those of the preset: an editor gives its own to every session. None changes
+    nothing; an empty list leaves out what a fork would inherit."""
+    if preset is None or ids is None:
+        return ids
     server_ids = (await services.presets.get(preset)).mcp_server_ids
     return list(dict.fromkeys([*msgspec.json.decode(server_ids, type=list[str]), *ids]))
 

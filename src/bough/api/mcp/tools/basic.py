@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from bough.agents.catalog import CatalogEntry
 from bough.api.mcp.tools.base import ChangingParams, NoArguments, Params, SessionById, Tool, ToolContext
-from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.presets import expected_preset, with_preset
 from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Id, PresetName, check_when, named, quote
 from bough.core.sessions.requests import NewSession, SessionFilter
@@ -83,7 +83,7 @@ async def _request(
     if params.worktree is not None:
         worktree_request = SessionWorktree(branch=params.worktree.branch, path=params.worktree.path)
     mode = params.permission_mode or ("default" if params.preset is None else None)
-    request = NewSession(
+    return NewSession(
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
         worktree=worktree_request,
@@ -95,7 +95,6 @@ async def _request(
         initial_prompt=params.initial_message,
         callback=CallbackConfig(enabled=params.enable_callback),
     )
-    return await ctx.services.sessions.filled_in(request)
 
 
 def _real_folder(ctx: ToolContext, folder: str) -> str:
@@ -121,7 +120,7 @@ async def _create_claim(ctx: ToolContext, params: CreateSession) -> Claim:
         if params.worktree is not None and not is_git:
             raise no_worktrees(top)
         reason_to_ask = f"It would register {top} as a repo, which agents can then create sessions in."
-    request = await _request(ctx, params, None, None)
+    request = await ctx.services.sessions.filled_in(await _request(ctx, params, None, None))
     ctx.services.sessions.check(ctx.caller, request)
     where = params.working_dir
     if params.worktree is not None:
@@ -172,8 +171,7 @@ async def _create_in(
     worktree = known_worktree.id if known_worktree and params.worktree is None else None
     folder = work_folder if params.worktree is None else None
     request = await _request(ctx, params, repo.id, worktree, folder)
-    check_unchanged(ctx, request)
-    created = await services.worktree_sessions.create(ctx.caller, request)
+    created = await services.worktree_sessions.create(ctx.caller, request, expected_preset=expected_preset(ctx))
     return {"sessionId": created.session.id, "workingDir": created.session.cwd}
 
 

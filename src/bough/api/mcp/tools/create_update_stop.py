@@ -9,7 +9,7 @@ from msgspec import Meta
 from bough.agents.catalog import usual_agents
 from bough.api.mcp.tools import prompt_and_spawn, results
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.presets import expected_preset, with_preset
 from bough.api.mcp.tools.shared_wording import STOP_TOOL, Id, PresetName, named, quote
 from bough.core.sessions.ending.mark import Mark
 from bough.core.sessions.requests import NewSession, SessionPatch, check_texts
@@ -67,13 +67,13 @@ async def find_folder(ctx: ToolContext, text: str) -> tuple[str, str, str | None
     return worktree.repo_id, worktree.path, worktree.id
 
 
-async def _request(ctx: ToolContext, params: Create, repo: str, worktree: str | None) -> NewSession:
+def _request(ctx: ToolContext, params: Create, repo: str, worktree: str | None) -> NewSession:
     mode = params.permission_mode
     if params.preset is None:
         if params.agentic_tool is None:
             raise Invalid("bad_arguments", "Pass agenticTool or preset.")
         mode = mode or ctx.services.catalog.get(params.agentic_tool).default_mode
-    request = NewSession(
+    return NewSession(
         repo_id=repo if worktree is None else None,
         worktree_id=worktree,
         preset=params.preset,
@@ -86,12 +86,11 @@ async def _request(ctx: ToolContext, params: Create, repo: str, worktree: str | 
         initial_prompt=params.initial_prompt,
         callback=CallbackConfig(enabled=params.enable_callback),
     )
-    return await ctx.services.sessions.filled_in(request)
 
 
 async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
     repo, path, worktree = await find_folder(ctx, params.worktree_id)
-    request = await _request(ctx, params, repo, worktree)
+    request = await ctx.services.sessions.filled_in(_request(ctx, params, repo, worktree))
     ctx.services.sessions.check(ctx.caller, request)
     if params.board_id is not None:
         await ctx.services.boards.get(params.board_id)
@@ -105,9 +104,8 @@ async def _create_claim(ctx: ToolContext, params: Create) -> Claim:
 
 async def _create(ctx: ToolContext, params: Create) -> results.Created:
     repo, _, worktree = await find_folder(ctx, params.worktree_id)
-    request = await _request(ctx, params, repo, worktree)
-    check_unchanged(ctx, request)
-    created = await ctx.services.worktree_sessions.create(ctx.caller, request)
+    request = _request(ctx, params, repo, worktree)
+    created = await ctx.services.worktree_sessions.create(ctx.caller, request, expected_preset=expected_preset(ctx))
     await _place(ctx, params, repo, worktree)
     return results.created(created.session, created.task_id)
 

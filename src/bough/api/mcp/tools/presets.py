@@ -14,7 +14,6 @@ from bough.core.sessions.from_preset import PresetSession
 from bough.core.sessions.requests import NewSession
 from bough.core.trees.from_preset import PresetBranch
 from bough.core.trees.requests import NewBranch
-from bough.errors import Conflict
 from bough.model.agents.preset import ChosenPreset, Preset
 from bough.model.call import Claim
 
@@ -49,11 +48,9 @@ def with_preset(claim: Claim, new: NewSession | NewBranch) -> Claim:
     )
 
 
-def check_unchanged(ctx: ToolContext, new: NewSession | NewBranch) -> None:
-    """Raises `Conflict` if the preset has changed since the call was allowed."""
-    preset = chosen_of(new)
-    if preset is not None and ctx.expected.get("preset", preset.version) != preset.version:
-        raise Conflict("preset_changed", f"The preset {preset.name} was changed meanwhile. Call the tool again.")
+def expected_preset(ctx: ToolContext) -> str | None:
+    """Returns the version of the preset with which the call was allowed."""
+    return ctx.expected.get("preset")
 
 
 def _result(preset: Preset) -> PresetResult:

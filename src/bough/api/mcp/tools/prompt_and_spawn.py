@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from bough.api.mcp.tools.base import ChangingParams, Tool, ToolContext
-from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.presets import expected_preset, with_preset
 from bough.api.mcp.tools.shared_wording import STOP_TOOL, WHEN_WORDS, Agent, Id, PresetName, check_when, named, quote
 from bough.core.sessions.requests import check_choice, check_texts
 from bough.core.state.enqueue import checked_prompt
@@ -134,14 +134,13 @@ async def _prompt(ctx: ToolContext, params: PromptSession) -> dict[str, Any]:
             caller, params.session_id, params.prompt, resume=True, make_room=None, when=params.when
         )
         return {"success": True, "taskId": task.id}
-    branch = await services.branches.filled_in(_branch(params))
-    check_unchanged(ctx, branch)
     branch_as = {
         "fork": services.branches.fork,
         "subsession": services.branches.spawn,
         "btw": services.branches.side_question,
     }[params.mode]
-    return _branched(await branch_as(caller, params.session_id, branch))
+    expected = expected_preset(ctx)
+    return _branched(await branch_as(caller, params.session_id, _branch(params), expected_preset=expected))
 
 
 def _branch(params: PromptSession) -> NewBranch:
@@ -190,9 +189,8 @@ async def _spawn_claim(ctx: ToolContext, params: Spawn) -> Claim:
 
 async def _spawn(ctx: ToolContext, params: Spawn) -> dict[str, Any]:
     own = await ctx.own_session(INSTEAD)
-    branch = await ctx.services.branches.filled_in(_child(params))
-    check_unchanged(ctx, branch)
-    return _branched(await ctx.services.branches.spawn(ctx.caller, own.id, branch))
+    expected = expected_preset(ctx)
+    return _branched(await ctx.services.branches.spawn(ctx.caller, own.id, _child(params), expected_preset=expected))
 
 
 def _child(params: Spawn) -> NewBranch:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from bough.api.mcp.tools import results
 from bough.api.mcp.tools.base import ChangingParams, Params, Tool, ToolContext
 from bough.api.mcp.tools.create_update_stop import find_folder
-from bough.api.mcp.tools.presets import check_unchanged, with_preset
+from bough.api.mcp.tools.presets import expected_preset, with_preset
 from bough.api.mcp.tools.read import Limit, Offset
 from bough.api.mcp.tools.results import Listed
 from bough.api.mcp.tools.shared_wording import Id, PresetName, named, quote
@@ -123,9 +123,7 @@ async def _create_claim(ctx: ToolContext, params: CreateSchedule) -> Claim:
 
 async def _create(ctx: ToolContext, params: CreateSchedule) -> ScheduleResult:
     request = await _request(ctx, params)
-    if request.session is not None:
-        check_unchanged(ctx, await ctx.services.sessions.filled_in(request.session))
-    return _result(await ctx.services.schedules.add(ctx.caller, request))
+    return _result(await ctx.services.schedules.add(ctx.caller, request, expected_preset=expected_preset(ctx)))
 
 
 async def _remove_claim(ctx: ToolContext, params: ScheduleOnly) -> Claim:

@@ -142,11 +142,17 @@ class SessionContext:
         what is needed: the same agent and folder, idle, and with nothing added since."""
         return await self._store.read(lambda tx: lineage.origin(tx, self._session, entry.quirks.fork_elsewhere))
 
-    async def instructions_for_copy(self) -> str:
+    async def preface_of_copy(self) -> list[Block]:
         """Returns the instructions that a copy of another session's conversation does not know yet."""
         source_id = self._session.forked_from_session_id
         source = await self._store.read(lambda tx: tx.value(SESSIONS.instructions, id=source_id))
-        return "" if source == self.instructions else self.instructions
+        return [TextBlock(text=self.instructions)] if self.instructions and self.instructions != source else []
+
+    async def untold(self) -> list[Block]:
+        """Returns the preface of an agent that an earlier server started and that was not prompted since."""
+        if self._session.metadata.fork_history == "native":
+            return await self.preface_of_copy()
+        return (await self.preface(self.instructions)).blocks
 
     async def has_begun(self) -> bool:
         """Tells whether the agent's conversation holds anything worth keeping: whether it was ever sent a prompt or, if

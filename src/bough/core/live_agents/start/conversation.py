@@ -10,7 +10,7 @@ import structlog
 
 from bough.agents.acp.answers import Capabilities, SessionOpened
 from bough.agents.acp.client import AgentClient
-from bough.agents.acp.types import Block, McpServer, TextBlock
+from bough.agents.acp.types import Block, McpServer
 from bough.agents.catalog import CatalogEntry
 from bough.agents.catalog.prepare import PreparedStart
 from bough.agents.errors import AgentRefused
@@ -79,10 +79,10 @@ async def open_conversation(
     elif known is None and can.fork:
         opened = await _forked(client, entry, session, servers, options, context)
     if opened is not None:
-        untold = "" if known is not None or can.system_prompt else await context.instructions_for_copy()
-        preface: list[Block] = [TextBlock(text=untold)] if untold else []
+        preface = [] if known is not None or can.system_prompt else await context.preface_of_copy()
         return OpenConversation(opened, PromptCapabilities.of(can), preface, notices)
-    if not begun:
+    if not begun or session.metadata.fork_history == "native":
+        # Also of a copy that its agent has forgotten.
         await context.record_history("replay", entry)
     described = await context.preface("" if instructions else all_instructions, embed=can.embedded_context)
     opened = await client.new_session(session.cwd, servers, **options)

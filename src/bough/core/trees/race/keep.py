@@ -10,7 +10,8 @@ from weakref import WeakValueDictionary
 import msgspec
 import structlog
 
-from bough.core.checkpoints.take import Checkpoints, FolderState, busy, of_restore, record
+from bough.core.checkpoints.rows import FolderState, busy, of_restore, record
+from bough.core.checkpoints.take import Checkpoints
 from bough.core.sessions.ending.cascades import Cascades, below
 from bough.core.store import records
 from bough.core.store.session_secrets import shown_task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from bough.core.checkpoints.take import moments
+from bough.core.checkpoints.rows import moments
 from bough.core.store.short_ids import find
 from bough.core.store.sql import RACES
 from bough.core.trees.race.rules import is_start_needed

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import structlog
 
-from bough.core.checkpoints.take import FolderState, of_race, record
+from bough.core.checkpoints.rows import FolderState, of_race, record
 from bough.core.state.enqueue import checked_prompt
 from bough.core.store import records
 from bough.core.store.idempotency import RecordScope

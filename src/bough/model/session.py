@@ -209,7 +209,7 @@ class Session(msgspec.Struct, rename="camel"):
     preset_id: str | None = None
     preset: str | None = None
     # Folders beside its own in which its agent works, too.
-    additional_directories: msgspec.Raw = msgspec.Raw(b"[]")
+    additional_directories: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"[]"))
 
 
 def directories_of(session: Session) -> list[str]:

@@ -24,13 +24,16 @@ def port_range(text: str) -> tuple[int, int]:
     return first, last
 
 
-def read_password(file: str) -> str:
-    """Reads the database's password. Raises `Invalid` if the file cannot be read."""
+def with_password_file(url: str, file: str) -> str:
+    """Returns a database URL with the password in a file, if there is one. Raises `Invalid` if it cannot be read."""
+    if not file or "://" not in url:
+        return url
     path = Path(file).expanduser()
     try:
-        return path.read_text("utf-8").rstrip("\r\n")
+        password = path.read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid("bad_setting", f"database_password_file: cannot read {path}: {error}") from error
+    return with_password(url, password)
 
 
 def with_password(url: str, password: str) -> str:

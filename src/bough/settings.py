@@ -322,9 +322,7 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def database_url(self) -> str:
         url = self.database or str(self.data_path / "bough.db")
-        if not self.database_password_file or "://" not in url:
-            return url
-        return setting_values.with_password(url, setting_values.read_password(self.database_password_file))
+        return setting_values.with_password_file(url, self.database_password_file)
 
     @property
     def sandbox_host_patterns(self) -> list[str]:

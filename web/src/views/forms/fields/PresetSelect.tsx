@@ -1,8 +1,9 @@
 /** Chooses the preset that a new session starts from; shows nothing while there is none to choose. */
+import { useState } from "react";
 import { usePresets } from "@/api/queries";
 import { Field, Select } from "@/ui/controls/Field";
 import type { Draft } from "@/views/forms/state/draft";
-import { additionsOf, draftFromPreset } from "@/views/forms/state/presets";
+import { additionsOf, beforePreset, withPreset } from "@/views/forms/state/presets";
 
 export function PresetSelect({
   draft,
@@ -14,6 +15,8 @@ export function PresetSelect({
   error: string | null;
 }) {
   const presets = usePresets().data ?? [];
+  // The form's own values, while a preset has replaced them.
+  const [own, setOwn] = useState(() => beforePreset(draft));
   const chosen = presets.find((preset) => preset.id === draft.preset);
   if (!presets.length && !draft.preset) return null;
   return (
@@ -22,7 +25,9 @@ export function PresetSelect({
         value={draft.preset}
         onChange={(event) => {
           const preset = presets.find((other) => other.id === event.target.value);
-          set(preset ? draftFromPreset(preset) : { preset: "" });
+          const before = draft.preset ? own : beforePreset(draft);
+          setOwn(before);
+          set(withPreset(before, preset));
         }}
       >
         <option value="">None</option>

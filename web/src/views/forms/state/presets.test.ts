@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Preset, Session } from "@/api/types";
 import { draftFromSession, EMPTY_DRAFT, toBranch, toNewSession } from "./draft";
-import { additionsOf, draftFromPreset } from "./presets";
+import { additionsOf, beforePreset, draftFromPreset, withPreset } from "./presets";
 
 const preset: Preset = {
   id: "p1",
@@ -30,6 +30,23 @@ test("a preset fills in the form of a new session", () => {
     mcpServerIds: ["m1"],
     sandboxProfile: "strict",
   });
+});
+
+test("nothing of an earlier preset stays", () => {
+  const empty = { ...EMPTY_DRAFT, agent: "terminal", mode: "default" as const };
+  const own = beforePreset(empty);
+  const first = { ...empty, ...withPreset(own, { ...preset, sandbox: "off" }) };
+  expect(first).toMatchObject({ preset: "p1", mode: "plan", mcpServerIds: ["m1"], sandbox: "off" });
+  const plain: Preset = { ...preset, id: "p2", permissionMode: null, mcpServerIds: [], sandboxProfile: null };
+  const second = { ...first, ...withPreset(own, plain) };
+  expect(second).toMatchObject({
+    preset: "p2",
+    agent: "demo",
+    mode: "default",
+    mcpServerIds: null,
+    sandbox: null,
+  });
+  expect({ ...second, ...withPreset(own, undefined) }).toEqual(empty);
 });
 
 test("a branch with a preset sends agent and mode, which count before the preset's", () => {

@@ -14,6 +14,37 @@ export const draftFromPreset = (preset: Preset): Partial<Draft> => ({
   ...(preset.sandboxProfile && { sandboxProfile: preset.sandboxProfile }),
 });
 
+type FilledIn = Pick<
+  Draft,
+  "agent" | "model" | "effort" | "mode" | "mcpServerIds" | "sandbox" | "sandboxProfile"
+>;
+
+/** Returns the values of a form that presets fill in, so that they can be put back. */
+export const beforePreset = ({
+  agent,
+  model,
+  effort,
+  mode,
+  mcpServerIds,
+  sandbox,
+  sandboxProfile,
+}: Draft): FilledIn => ({
+  agent,
+  model,
+  effort,
+  mode,
+  mcpServerIds,
+  sandbox,
+  sandboxProfile,
+});
+
+/** Returns the change that choosing another preset, or none, makes: nothing of an earlier preset stays. */
+export const withPreset = (before: FilledIn, preset: Preset | undefined): Partial<Draft> => ({
+  ...before,
+  preset: "",
+  ...(preset && draftFromPreset(preset)),
+});
+
 /** Describes what a preset adds to a session besides what the form shows. */
 export function additionsOf(preset: Preset): string {
   const names = Object.keys(preset.env);

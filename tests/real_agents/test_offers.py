@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from tests.real_agents.helpers.agent_under_test import Real
@@ -21,3 +22,16 @@ async def test_what_is_known_before_the_first_turn(real: Real, record: Record) -
     assert offer["modes"]
     fields = ("models", "efforts", "modes", "commands")
     record("known before the first turn", ", ".join(field for field in fields if offer[field]))
+
+
+async def test_a_session_in_several_folders(real: Real, record: Record) -> None:
+    """W6: An agent that takes further folders is told them; the transcript names one that takes none."""
+    other = real.repo.parent / f"beside-{real.agent}"
+    other.mkdir(exist_ok=True)
+    session = await real.session(permissionMode="bypassPermissions", additionalDirectories=[str(other)])
+    made = other / "made.txt"
+    task = await real.ask(session, real.actions.write(str(made)))
+    unaware = any("takes no further folders" in json.dumps(message) for message in await real.messages(session))
+    outcome = "writes there" if made.exists() else f"does not write there ({task['status']})"
+    record("further folders", f"{'not told, reported' if unaware else 'told'}; {outcome}")
+    assert task["status"] in ("completed", "cancelled")

@@ -69,6 +69,7 @@ TAGS = {
     "schedules": "Send prompts by the clock.",
     "agents": "Agents of the catalog, and what they offer before the first turn.",
     "presets": "Named combinations of agent, model, mode and more for new sessions.",
+    "saved prompts": "Prompts that a person keeps to insert again, and those of a repository.",
     "conversations": "List and import what agents held outside of Bough.",
     "mcp-servers": "MCP servers that sessions can be given.",
     "home": "The start page and the tour.",

@@ -51,7 +51,7 @@ async def offer_prompts(
     return OfferedPromptList(await services.saved_prompts.offered(caller, session_id, repo_id))
 
 
-@get("/saved-prompts/{name:str}", responses=errors(404), summary="Get a saved prompt")
+@get("/saved-prompts/{name:str}", responses=errors(404, 409), summary="Get a saved prompt")
 async def get_saved_prompt(services: Services, caller: Caller, name: Name) -> SavedPrompt:
     return await services.saved_prompts.get(caller, name)
 
@@ -63,7 +63,7 @@ async def patch_saved_prompt(
     return await services.saved_prompts.patch(caller, name, data)
 
 
-@delete("/saved-prompts/{name:str}", status_code=200, responses=errors(404), summary="Remove a saved prompt")
+@delete("/saved-prompts/{name:str}", status_code=200, responses=errors(404, 409), summary="Remove a saved prompt")
 async def remove_saved_prompt(services: Services, caller: Caller, name: Name) -> SavedPrompt:
     return await services.saved_prompts.remove(caller, name)
 

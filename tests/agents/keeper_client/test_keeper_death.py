@@ -160,7 +160,8 @@ files.write_json = lambda *_: os.kill(os.getpid(), 9)
     with pytest.raises(ValueError, match="Expecting value"):
         keepers.altered(change, "/bin/sleep", "60")
     (folder,) = keeper_folder.list_keepers(keepers.root)
-    (agent,) = process_tree.marked(f"{MARK}={folder.name}".encode())
+    # The mark is seen once the agent's own program runs.
+    (agent,) = await eventually(lambda: process_tree.marked(f"{MARK}={folder.name}".encode()))
     os.utime(folder, (1e9, 1e9))
     await launcher.drop(folder.name)
     assert gone(agent.pid)

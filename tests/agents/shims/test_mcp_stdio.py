@@ -63,7 +63,7 @@ async def test_messages_are_passed_on(server: Running) -> None:
     )
     assert first["result"]["protocolVersion"] == "2025-06-18"
     assert "agor_sessions_spawn" in [tool["name"] for tool in listed["result"]["tools"]]
-    assert [answer["result"]["structuredContent"] for answer in answers] == [{"sessions": []}] * 6
+    assert [answer["result"]["structuredContent"] for answer in answers] == [{"sessions": [], "total": 0}] * 6
     assert "error" in unknown
     (refused,) = await bridged(url, "wrong", request(1, "tools/list"))
     assert "401" in refused["error"]["message"]

@@ -75,7 +75,7 @@ async def test_background_processes_do_not_block_the_turn(terminal: Terminal, cw
     await terminal.answer(turn)
     assert all(living(pid) for pid in pids)
     await terminal.request("session/close", {"sessionId": session})
-    assert not any(living(pid) for pid in pids)
+    await eventually(lambda: not any(living(pid) for pid in pids), "the background processes have ended")
 
 
 @pytest.mark.parametrize("way", ["end of input", "SIGTERM"])

@@ -8,7 +8,10 @@ import pytest
 
 from bough.api.cli.main import build
 
-NOUNS = ("session", "repo", "worktree", "task", "review", "schedule", "preset", "policy", "mcp", "user", "token")
+NOUNS = (
+    *("session", "repo", "worktree", "task", "review", "schedule", "preset", "prompt", "agents", "policy", "mcp"),
+    *("user", "token"),
+)
 
 
 @pytest.mark.parametrize("noun", NOUNS)

@@ -70,8 +70,8 @@ class Parking(CheckedScript):
                 assert (task["status"], task["parked"]) == ("completed", None), task
                 assert len(originals) <= 1, f"{task['prompt']} was sent again after its limit"
                 assert len(parked) <= 1 and len(parked) + len(broken) >= 1, f"{task['id']} met {len(parked)} limits"
-                # Resumed once, unless something beside the limit ended an attempt. One that a kill ended before its prompt
-                # was sent leaves nothing but its number.
+                # Resumed once, unless something beside the limit ended an attempt. One that was killed before
+                # its prompt was sent leaves no trace.
                 assert broken or len(sent) == 2, task
                 assert len(sent) <= task["attempt"] and sent[-1].end == "end_turn"
         tasks = [await client.get(f"/api/tasks/{task_id}") for task_id in self._sent]

@@ -1,5 +1,5 @@
-"""What a server does from start to end beside answering requests: it repairs what the last server left, keeps the
-services' own tasks running, and closes them. `app` enters it once the services are built."""
+"""Repairs what the last server left, keeps the services' own tasks running, and closes them. `app` enters it once the
+services are built."""
 
 from __future__ import annotations
 

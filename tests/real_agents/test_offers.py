@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 from tests.real_agents.helpers.agent_under_test import Real
 from tests.real_agents.helpers.measurements_table import Record
+from tests.support.eventually import eventually
 
 
 async def test_what_is_known_before_the_first_turn(real: Real, record: Record) -> None:
     """H4: A check starts the agent, sends no prompt, and knows its models and modes."""
     path = f"/api/agents/{real.agent}/offer"
-    offer: dict[str, Any] = await real.client.post(path, {"force": True}, expect=202)
-    while offer["checking"]:
-        await asyncio.sleep(0.2)
-        offer = await real.client.get(path)
+    await real.client.post(path, {"force": True}, expect=202)
+
+    async def answer() -> dict[str, Any] | None:
+        offer: dict[str, Any] = await real.client.get(path)
+        return None if offer["checking"] else offer
+
+    offer = await eventually(answer, f"{real.agent} was asked", within=150)
     assert offer["error"] is None, offer["error"]
     assert (offer["source"], offer["current"]) == ("check", True)
     assert offer["modes"]

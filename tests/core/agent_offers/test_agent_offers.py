@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.eventually import eventually
 from tests.support.server import Running, serving
 
 Json = dict[str, Any]
@@ -48,11 +48,13 @@ def add_agent(data: Path, name: str, program: str, more: str = "") -> None:
 
 async def checked(server: Running, agent: str, **body: Any) -> Json:
     """Has an agent asked, and returns what it offers."""
-    offer = await server.client.post(PATH.format(agent), body, expect=202)
-    while offer["checking"]:
-        await asyncio.sleep(0.05)
+    await server.client.post(PATH.format(agent), body, expect=202)
+
+    async def answer() -> Json | None:
         offer = await server.client.get(PATH.format(agent))
-    return offer
+        return None if offer["checking"] else offer
+
+    return await eventually(answer, f"{agent} was asked")
 
 
 async def test_an_agent_is_asked_once(tmp_path: Path) -> None:

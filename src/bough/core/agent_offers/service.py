@@ -40,7 +40,7 @@ class CheckRequest(msgspec.Struct):
 
 
 class AgentOffers:
-    """What the agents offer."""
+    """Answers what the agents offer, and has them asked."""
 
     def __init__(self, store: Store, settings: Settings, catalog: Catalog, agents: AgentPool) -> None:
         self._store = store

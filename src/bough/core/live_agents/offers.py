@@ -23,7 +23,7 @@ LONGEST_DESCRIPTION = 500
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What an agent offers: options in the form of the protocol, modes and commands."""
+    """Holds what an agent offers: options in the form of the protocol, modes and commands."""
 
     version: str
     options: list[dict[str, Any]]

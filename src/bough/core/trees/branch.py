@@ -227,7 +227,7 @@ class Branches:
         await refuse_side_question(change.tx, caller, source, kind)
         await check_room(change.tx, self._settings, source, kind, depth, count)
         await check_mode(change.tx, caller, source, new.permission_mode or source.permission_mode, kind)
-        await self._branch_point(change.tx, source, new, kind)
+        await _branch_point(change.tx, source, new, kind)
 
     def _check(self, caller: Caller, new: NewBranch, kind: BranchKind) -> None:
         check_texts(new.title or "", new.description or "")
@@ -287,7 +287,7 @@ class Branches:
         servers = source.mcp_server_ids
         if new.mcp_server_ids is not None:
             servers = raw([await find_id(change.tx, "mcp_servers", server_id) for server_id in new.mcp_server_ids])
-        branch_task = await self._branch_point(change.tx, source, new, kind)
+        branch_task = await _branch_point(change.tx, source, new, kind)
         if (title := new.title) is None:
             title = await fork_title(change, source, new.prompt, env) if kind == "fork" else ""
         requested = StoredChoice(preset.sandbox, preset.sandbox_profile) if preset is not None else INHERITED
@@ -337,15 +337,16 @@ class Branches:
             await records.add_message(change, session.id, None, "system", notice(text))
         return await records.session(change.tx, session.id)
 
-    async def _branch_point(self, tx: Tx, source: Session, new: NewBranch, kind: BranchKind) -> Task | None:
-        """Returns the task after which a fork begins; None for a child, or before the first task."""
-        if kind == "subsession":
-            return None
-        if new.task_id is None:
-            return await tx.one(TREES.last_ended, Task, session_id=source.id)
-        task = await records.task(tx, new.task_id)
-        if task.session_id != source.id:
-            raise Invalid("task_of_other_session", f"Task {task.id} belongs to session {task.session_id}.")
-        if task.ended_at is None or not task.sent_attempt:
-            raise Conflict("task_not_ended", f"Task {task.id} is {task.status}. Fork after a turn has ended.")
-        return task
+
+async def _branch_point(tx: Tx, source: Session, new: NewBranch, kind: BranchKind) -> Task | None:
+    """Returns the task after which a fork begins; None for a child, or before the first task."""
+    if kind == "subsession":
+        return None
+    if new.task_id is None:
+        return await tx.one(TREES.last_ended, Task, session_id=source.id)
+    task = await records.task(tx, new.task_id)
+    if task.session_id != source.id:
+        raise Invalid("task_of_other_session", f"Task {task.id} belongs to session {task.session_id}.")
+    if task.ended_at is None or not task.sent_attempt:
+        raise Conflict("task_not_ended", f"Task {task.id} is {task.status}. Fork after a turn has ended.")
+    return task

@@ -38,7 +38,7 @@ class OfferError(msgspec.Struct, frozen=True):
 
 
 class AgentOffer(msgspec.Struct, rename="camel"):
-    """What an agent offers, as far as Bough knows."""
+    """Lists what an agent offers, as far as Bough knows."""
 
     agent: str
     # The version that was asked, and the installed one; empty if unknown.

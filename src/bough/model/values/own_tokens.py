@@ -32,7 +32,9 @@ def hashed(secret: str) -> str:
 
 def find(text: str, start: int = 0) -> tuple[int, int] | None:
     """Returns where the first token from `start` on begins and ends."""
-    match = _TOKENS.search(text, start)
+    # Nearly every text has none, and most are short.
+    place = text.find(START, start)
+    match = _TOKENS.search(text, place) if place >= 0 else None
     return match.span() if match else None
 
 
@@ -40,7 +42,7 @@ def unfinished(text: str, start: int = 0) -> int:
     """Returns the first place from which on the text may become a token; its length if there is none."""
     place = text.find(START[0], max(start, len(text) - _LONGEST + 1))
     while place >= 0:
-        if _may_become(text[place:]):
+        if START.startswith(text[place : place + len(START)]) and _may_become(text[place:]):
             return place
         place = text.find(START[0], place + 1)
     return len(text)

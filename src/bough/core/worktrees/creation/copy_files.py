@@ -15,7 +15,7 @@ LARGEST_COPY = 256 * 1024 * 1024
 MOST_COPIES = 20_000
 BLOCK = 1024 * 1024
 _GONE = (FileNotFoundError, NotADirectoryError)
-"""What opening a folder raises if it is missing, or a link by now."""
+"""Raised by opening a folder that is missing, or a link by now."""
 
 
 def copy_files(source: str, target: str, names: Sequence[str]) -> None:

@@ -32,9 +32,7 @@ def hashed(secret: str) -> str:
 
 def find(text: str, start: int = 0) -> tuple[int, int] | None:
     """Returns where the first token from `start` on begins and ends."""
-    # Nearly every text has none, and most are short.
-    place = text.find(START, start)
-    match = _TOKENS.search(text, place) if place >= 0 else None
+    match = _TOKENS.search(text, start)
     return match.span() if match else None
 
 
@@ -42,7 +40,7 @@ def unfinished(text: str, start: int = 0) -> int:
     """Returns the first place from which on the text may become a token; its length if there is none."""
     place = text.find(START[0], max(start, len(text) - _LONGEST + 1))
     while place >= 0:
-        if START.startswith(text[place : place + len(START)]) and _may_become(text[place:]):
+        if _may_become(text[place:]):
             return place
         place = text.find(START[0], place + 1)
     return len(text)
